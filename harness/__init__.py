@@ -1,0 +1,1 @@
+"""Isoprobe: same evidence, different view - does the decision hold?"""

@@ -1,0 +1,150 @@
+"""What came of it: the flat row of one request, and the numbers, gates and verdicts made from such rows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+STATUSES = ("repetition", "truncated", "provider_error", "unparsed", "usable")
+"""In the order of precedence of the modality paper, appendix D."""
+LOST = "lost"
+"""Status of an item whose worker died before it could report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One request, its status, its reading and the expected answer: one flat row of builtins.
+
+    Only ``usable`` rows carry a ``choice`` that counts; ``correct`` and ``abstained`` are None on every other row.
+    ``probabilities`` and ``claims`` are dicts of builtins; everything else is a scalar.
+    """
+
+    key: str
+    spec: str
+    dataset: str
+    task: str
+    instance: str
+    cluster: str
+    variant: str
+    relation: str
+    core: bool
+    view: str
+    modality: str
+    unit: str
+    order: str
+    template: str
+    model: str
+    repeat: int
+    status: str
+    choice: str | None
+    expected: str
+    correct: bool | None
+    abstained: bool | None
+    options: list[str] = field(default_factory=list)
+    probabilities: dict[str, float] | None = None
+    confidence: float | None = None
+    probability_kind: str = ""  # "readout" or "self-reported": never pooled
+    claims: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    near_misses: list[str] = field(default_factory=list)
+    answer_space: str = "choice"
+    # what the tables group by (from Truth); "" where it does not apply
+    wording: str = ""  # wavelength | energy
+    direction: str = ""  # longer | shorter | minimum | maximum ...
+    cut: str = ""  # full | outside | inside
+    deletion: str = ""  # long | short | middle
+    decoy: str = ""
+    first: str = ""
+    regime: str = ""  # redundant | unique | complementary | synergistic | mixed
+    facts: dict[str, Any] = field(default_factory=dict)
+    # provenance
+    readout: str = ""
+    label_mass: float | None = None
+    finish_reason: str = ""
+    provider: str = ""
+    served_model: str = ""
+    generation_id: str = ""
+    tokens_in: int | None = None
+    tokens_cached: int | None = None
+    tokens_out: int | None = None
+    tokens_reasoning: int | None = None
+    cost_usd: float | None = None
+    latency_s: float | None = None
+    tries: int = 0
+    error: str = ""
+    notes: dict[str, Any] = field(default_factory=dict)
+    request_sha256: str = ""
+
+    def to_row(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Outcome:
+        """Inverse of :meth:`to_row`; columns of a newer version are ignored. Raises TypeError on a missing column."""
+        names = {f.name for f in dataclasses.fields(cls)}
+        return cls(**{k: v for k, v in row.items() if k in names})
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its 95 % interval, in the unit of its metric. No data is None, never 0.
+
+    ``interval`` is None when it cannot be had (no data, or a single cluster).
+    """
+
+    value: float | None
+    interval: tuple[float, float] | None
+    n_instances: int
+    n_requests: int
+    unit: str = "%"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A named table. ``rows`` hold strings, numbers, None and Estimates, one per column.
+
+    ``name`` is the file stem, ``source`` says where in the papers the like of it stands.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    note: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A threshold on an estimate.
+
+    Attributes:
+        metric: name in the metric table.
+        where: filter on outcome columns, e.g. ``{"task": "compare", "modality": "table"}``; values may be lists.
+        at_least, at_most: the bound; exactly one or both are given, in the metric's unit.
+        on: whether the point estimate, or the interval end that is harder to pass, must satisfy the bound.
+        min_instances: below this n the verdict is ``undecided``.
+        undecided: whether ``undecided`` counts as ``fail`` or ``pass`` for the exit status.
+    """
+
+    name: str
+    metric: str
+    where: Mapping[str, Any] = field(default_factory=dict)
+    at_least: float | None = None
+    at_most: float | None = None
+    on: Literal["estimate", "interval"] = "estimate"
+    min_instances: int = 1
+    undecided: Literal["fail", "pass"] = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The outcome of a gate on one model."""
+
+    gate: Gate
+    model: str
+    result: Literal["pass", "fail", "undecided"]
+    estimate: Estimate
+    message: str
