@@ -6,7 +6,8 @@
     ├── KeyLookupError   a request key names nothing that the specs declare
     ├── BackendError     a model could not be asked
     │   ├── TransientError   worth another try (408, 429, 5xx, 529, broken bodies); knows Retry-After
-    │   └── FatalError       stops the run at once (401, 402, 403, 404, no credit); says what to do
+    │   ├── FatalError       stops the run at once (401, 402, 403, 404, no credit); says what to do
+    │   └── StopSending      a limit of the user's (--max-cost, --max-requests) is reached; nothing more is sent
     ├── StoreError       the reply store cannot be read or written
     ├── RunError         a run folder is missing, incomplete or of another version
     └── AdapterError     an adapter or a training run does not fit its base model
@@ -73,6 +74,10 @@ class TransientError(BackendError):
 
 class FatalError(BackendError):
     """Stops the run: trying again without a change by the user cannot help."""
+
+
+class StopSending(BackendError):
+    """A limit that the user set is reached: nothing more is sent, what was under way is kept."""
 
 
 class StoreError(IsoprobeError):

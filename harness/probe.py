@@ -175,6 +175,14 @@ class Request:
         """All the text of the user message, evidence before question."""
         return "\n\n".join(t for t in (self.evidence_text, self.prompt) if t)
 
+    @property
+    def letters(self) -> dict[str, str]:
+        """Letter -> option key: the labels themselves where all are single letters, else A, B, C ... in order."""
+        labels = [o.label for o in self.options]
+        if not all(len(n) == 1 and n.isascii() and n.isalpha() for n in labels):
+            labels = [chr(ord("A") + i) for i in range(len(labels))]
+        return {label: o.key for label, o in zip(labels, self.options, strict=True)}
+
     def content(self) -> dict[str, Any]:
         """What determines a reply on the side of the prompt, JSON-ready, images by hash; without the key."""
         return {

@@ -1,0 +1,66 @@
+"""What every backend offers, and how one is made from its configuration."""
+
+from __future__ import annotations
+
+import pkgutil
+from typing import TYPE_CHECKING
+
+from ..errors import BackendError, near
+from ..probe import Request, Response
+from . import BACKENDS
+from .config import ModelConfig
+
+if TYPE_CHECKING:
+    from .meter import Meter
+
+
+class Backend:
+    """Base of all backends; a subclass overrides :meth:`complete`, or :meth:`answer` when ``local`` is true.
+
+    ``local`` backends compute their answer at once, free of charge, in the calling thread: they are never sent ahead
+    and need no lease. All others are awaited on the background event loop.
+    """
+
+    local = False
+
+    def __init__(self, config: ModelConfig, meter: Meter | None = None) -> None:
+        self.config = config
+        self.meter = meter
+
+    def identity(self, request: Request) -> str:
+        """More of what determines the reply to this request than its content and the configuration say; usually ""."""
+        return ""
+
+    def answer(self, request: Request) -> Response:
+        """The reply of a local backend."""
+        raise NotImplementedError(f"{type(self).__name__} is not local")
+
+    async def complete(self, request: Request) -> Response:
+        """Ask once and return the raw reply.
+
+        A failure that another try could mend was tried ``max_tries`` times and then stands in ``Response.error``.
+
+        Raises:
+            FatalError: nothing will work before the user changes something.
+            StopSending: a limit that the user set is reached; nothing was sent.
+        """
+        return self.answer(request)
+
+    async def close(self) -> None:
+        """Give back connections, threads and models. May be called twice."""
+
+
+def create(config: ModelConfig, meter: Meter | None = None) -> Backend:
+    """The backend that ``config`` names, loaded now.
+
+    Raises:
+        BackendError: an unknown backend, or one whose extra packages are not installed.
+    """
+    if config.backend not in BACKENDS:
+        raise BackendError(f"model {config.name}: {config.backend!r} is not a backend{near(config.backend, BACKENDS)}")
+    try:
+        cls = pkgutil.resolve_name(BACKENDS[config.backend])
+    except ModuleNotFoundError as e:
+        raise BackendError(f"model {config.name}: backend {config.backend!r} needs the package {e.name!r}; "
+                           "install isoprobe with its extra for it") from e
+    return cls(config, meter)
