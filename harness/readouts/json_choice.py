@@ -56,7 +56,8 @@ def _find_object(text: str) -> tuple[Mapping[str, Any] | None, dict[str, Any]]:
         found = [o for o in _objects(source) if "choice" in o]
         if found:
             alone = source.strip().startswith("{") and source.strip().endswith("}")
-            return found[-1], ({} if alone else {"wrapped": True}) | ({"repaired": "trailing_comma"} if repaired else {})
+            how = {"repaired": "trailing_comma"} if repaired else {}
+            return found[-1], how if alone else {"wrapped": True, **how}
     return None, {}
 
 

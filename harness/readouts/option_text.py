@@ -1,7 +1,7 @@
 """Each option's text scored as a continuation, for base models that cannot answer with a letter.
 
 The choice goes by the sum of the token log-probabilities; the one by the mean per token is noted beside it
-(``per_token_choice``), as lm-eval's acc and acc_norm do. The backend puts the token counts in ``extra["option_tokens"]``.
+(``per_token_choice``), as lm-eval's acc and acc_norm do. The backend counts the tokens in ``extra["option_tokens"]``.
 A model asked with ``answer: {"normalise": "tokens"}`` is judged by the mean.
 """
 

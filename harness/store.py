@@ -1,0 +1,393 @@
+"""Every reply, once: a SQLite file in WAL mode, keyed by everything that determines the reply.
+
+Exactly once, whoever dies when. A request is *claimed* before it is sent and its raw reply is committed before anything
+reads it; the claim goes in the same transaction. A claim belongs to an owner: host, boot, process id and that process's
+start time. An owner on this machine is alive as long as its process is; one elsewhere as long as its heart beats. The
+claims of the dead are taken over at once, so what was under way when a process was killed is asked again, and nothing
+else is.
+
+Replies are only appended. Failed ones (an error, an empty reply) are kept as attempts and never answer a request; the
+last successful one counts. Images are kept once, by hash. No configuration, header or key of a service is ever written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from .errors import StoreError
+from .probe import Request, Response, Usage
+
+VERSION = 1
+HEARTBEAT_S = 10.0
+"""How often a process that holds claims says that it is alive."""
+EXPIRY_S = 60.0
+"""After how long without a heartbeat an owner on another machine counts as dead."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS reply (
+    id INTEGER PRIMARY KEY, request TEXT NOT NULL, ok INTEGER NOT NULL, item TEXT NOT NULL, at REAL NOT NULL,
+    owner TEXT NOT NULL, response TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS reply_request ON reply (request, ok, id);
+CREATE INDEX IF NOT EXISTS reply_item ON reply (item, ok, id);
+CREATE TABLE IF NOT EXISTS claim (request TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS owner (
+    id TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL, beat REAL NOT NULL)
+    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS content (sha256 TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS image (sha256 TEXT PRIMARY KEY, media_type TEXT NOT NULL, bytes BLOB NOT NULL);
+"""
+
+
+def store_key(request: Request, model_identity: str, more: str = "") -> str:
+    """Hash of all that determines a reply: content, model, repeat, and what a backend adds."""
+    parts = (request.sha256, model_identity, str(request.key.repeat), more)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def encode(response: Response) -> str:
+    """A response as ASCII JSON; NULs, escapes and lone surrogates come back as they were."""
+    row: dict[str, Any] = {name: getattr(response, name) for name in _RESPONSE}
+    row["usage"] = {name: getattr(response.usage, name) for name in _USAGE}
+    row["option_scores"], row["extra"] = dict(response.option_scores), dict(response.extra)
+    return json.dumps(row, separators=(",", ":"))
+
+
+def decode(text: str) -> Response:
+    """Inverse of :func:`encode`; fields of a newer version are ignored."""
+    row = json.loads(text)
+    usage = Usage(**row.pop("usage"))
+    return Response(**{k: v for k, v in row.items() if k in _RESPONSE}, usage=usage)
+
+
+_RESPONSE = tuple(f.name for f in fields(Response) if f.name != "usage")
+_USAGE = tuple(f.name for f in fields(Usage))
+
+
+def succeeded(response: Response) -> bool:
+    """Whether a reply answers its request for good: no error, and something in it."""
+    return not response.error and bool(
+        response.text or response.choice or response.option_scores or response.extra.get("refusal")
+        or response.finish_reason in ("length", "repetition"))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The answer to a claim: the reply if there is one, else whether the request is ours to send."""
+
+    state: Literal["done", "mine", "theirs"]
+    response: Response | None = None
+
+
+class Store:
+    """One process's connection; safe to use from several threads.
+
+    Args:
+        path: the file; its folder is made. With ``readonly`` it must exist.
+
+    Raises:
+        StoreError: not a store, of a newer version, or not writable.
+    """
+
+    def __init__(self, path: Path, *, readonly: bool = False) -> None:
+        self.path = Path(path)
+        self._lock = threading.RLock()
+        self._buffer: list[tuple[Any, ...]] = []
+        self._buffered: dict[str, Response] = {}
+        self._seen_content: set[str] = set()
+        self._owner = ""
+        self._host = _host()
+        self._readonly = readonly
+        try:
+            self._db = self._open(readonly)
+        except sqlite3.Error as e:
+            raise StoreError(f"{self.path}: cannot be used as the store of replies ({e}); "
+                             "move it away, or name another with --store") from e
+
+    def _open(self, readonly: bool) -> sqlite3.Connection:
+        if readonly and not self.path.is_file():
+            raise StoreError(f"{self.path}: no such store of replies")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(self.path, timeout=60.0, check_same_thread=False, isolation_level=None)
+        db.execute("PRAGMA busy_timeout = 60000")
+        if readonly:  # query_only and not mode=ro: a reader of a WAL file may have to create its -shm
+            db.execute("PRAGMA query_only = ON")
+        else:
+            _retry(lambda: db.execute("PRAGMA journal_mode = WAL").fetchone())
+            db.execute("PRAGMA wal_autocheckpoint = 4000")
+            db.execute("PRAGMA synchronous = NORMAL")  # a commit survives kill -9; only a power cut may lose the last
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise StoreError(f"{self.path}: written by a newer isoprobe (store version {version}, "
+                             f"this one reads up to {VERSION}); update, or name another with --store")
+        if not version and not readonly:
+            with _immediate(db):
+                for statement in _SCHEMA.split(";\n"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {VERSION}")
+        return db
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def get(self, request: str) -> Response | None:
+        """The last successful reply to a store key, or None."""
+        with self._lock:
+            if request in self._buffered:
+                return self._buffered[request]
+            return self._get(request)
+
+    def _get(self, request: str) -> Response | None:
+        row = self._db.execute(
+            "SELECT response FROM reply WHERE request = ? AND ok = 1 ORDER BY id DESC LIMIT 1", (request,)).fetchone()
+        return decode(row[0]) if row else None
+
+    def by_item(self, item: str) -> list[tuple[str, Response]]:
+        """(store key, last successful reply) of every request ever sent for an item, in the order first answered."""
+        self.flush()
+        with self._lock:
+            rows = self._db.execute(
+                "SELECT request, response, max(id) FROM reply WHERE item = ? AND ok = 1 GROUP BY request ORDER BY min(id)",
+                (item,)).fetchall()
+        return [(request, decode(text)) for request, text, _ in rows]
+
+    def attempts(self, request: str) -> list[Response]:
+        """Every reply to a store key, failed ones too, oldest first."""
+        self.flush()
+        with self._lock:
+            rows = self._db.execute("SELECT response FROM reply WHERE request = ? ORDER BY id", (request,)).fetchall()
+        return [decode(row[0]) for row in rows]
+
+    def counts(self) -> dict[str, int]:
+        """How many requests are answered, replies are kept, failed among them, and claims are open."""
+        self.flush()
+        with self._lock:
+            answered, = self._db.execute("SELECT count(DISTINCT request) FROM reply WHERE ok = 1").fetchone()
+            kept, failed = self._db.execute("SELECT count(*), count(*) - total(ok) FROM reply").fetchone()
+            claims, = self._db.execute("SELECT count(*) FROM claim").fetchone()
+        return {"answered": answered, "replies": kept, "failed": int(failed), "claims": claims}
+
+    def content(self, sha256: str) -> dict[str, Any] | None:
+        """What was asked, by ``Request.sha256``; images by hash."""
+        with self._lock:
+            row = self._db.execute("SELECT json FROM content WHERE sha256 = ?", (sha256,)).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def image(self, sha256: str) -> bytes | None:
+        """The bytes of an image that was shown."""
+        with self._lock:
+            row = self._db.execute("SELECT bytes FROM image WHERE sha256 = ?", (sha256,)).fetchone()
+        return row[0] if row else None
+
+    # -- claiming and writing -----------------------------------------------------------------------------------
+
+    def claim(self, request: str) -> Claim:
+        """:meth:`claim_many` of one."""
+        return self.claim_many([request])[0]
+
+    def claim_many(self, requests: Sequence[str]) -> list[Claim]:
+        """For each: the reply, or the right to send the request, or the news that a living process is about to have it."""
+        done = [self.get(r) for r in requests]  # the usual case of a resumed run needs no write lock
+        if all(r is not None for r in done):
+            return [Claim("done", r) for r in done]
+        with self._lock, self._transaction():
+            me = self._register()
+            return [Claim("done", r) if r is not None else self._claim(k, me) for k, r in zip(requests, done, strict=True)]
+
+    def _claim(self, request: str, me: str) -> Claim:
+        held = self._db.execute("SELECT owner FROM claim WHERE request = ?", (request,)).fetchone()
+        if held and held[0] != me:
+            owner = self._db.execute("SELECT host, pid, started, beat FROM owner WHERE id = ?", held).fetchone()
+            if owner and self._alive(*owner):
+                return Claim("theirs")
+            self._db.execute("DELETE FROM claim WHERE owner = ?", held)
+            self._db.execute("DELETE FROM owner WHERE id = ?", held)
+        done = self._get(request)  # again: it may have come between the first look and the write lock
+        if done is not None:
+            return Claim("done", done)
+        self._db.execute("INSERT OR REPLACE INTO claim VALUES (?, ?)", (request, me))
+        return Claim("mine")
+
+    def release(self, requests: Iterable[str]) -> None:
+        """Give up claims on what was not sent."""
+        with self._lock, self._transaction():
+            self._db.executemany("DELETE FROM claim WHERE request = ? AND owner = ?",
+                                 [(r, self._owner) for r in requests])
+
+    def put(self, request: str, item: str, response: Response) -> bool:
+        """Commit a reply and end its claim. Returns whether it counts as the answer."""
+        self.put_many([(request, item, response)])
+        return succeeded(response)
+
+    def put_many(self, replies: Sequence[tuple[str, str, Response]]) -> None:
+        """Commit several (store key, item, reply) at once: replies that came together share one commit."""
+        now = time.time()
+        with self._lock, self._transaction():
+            self._db.executemany(
+                "INSERT INTO reply (request, ok, item, at, owner, response) VALUES (?, ?, ?, ?, ?, ?)",
+                [(r, int(succeeded(x)), item, now, self._owner, encode(x)) for r, item, x in replies])
+            self._db.executemany("DELETE FROM claim WHERE request = ?", [(r,) for r, _, _ in replies])
+
+    def put_free(self, request: str, item: str, response: Response) -> None:
+        """Keep a reply that cost nothing and can be had again: written in batches, at the latest by :meth:`close`."""
+        row = (request, int(succeeded(response)), item, time.time(), "", encode(response))
+        with self._lock:
+            self._buffer.append(row)
+            if row[1]:
+                self._buffered[request] = response
+            full = len(self._buffer) >= 256
+        if full:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what :meth:`put_free` holds back; of several processes that computed one reply the first is kept."""
+        with self._lock:
+            if not self._buffer:
+                return
+            with self._transaction():
+                self._db.executemany(
+                    "INSERT INTO reply (request, ok, item, at, owner, response) SELECT ?, ?, ?, ?, ?, ? "
+                    "WHERE NOT EXISTS (SELECT 1 FROM reply WHERE request = ? AND ok = 1)",
+                    [(*row, row[0]) for row in self._buffer])
+            self._buffer.clear()
+            self._buffered.clear()
+
+    def put_content(self, request: Request) -> None:
+        """Keep what is asked, and its images, once."""
+        sha = request.sha256
+        with self._lock:
+            if sha in self._seen_content:
+                return
+            self._seen_content.add(sha)
+            text = json.dumps(request.content(), sort_keys=True)
+            with self._transaction():
+                self._db.execute("INSERT OR IGNORE INTO content VALUES (?, ?)", (sha, text))
+                for part in request.images:
+                    self._db.execute("INSERT OR IGNORE INTO image VALUES (?, ?, ?)",
+                                     (part.sha256, part.media_type, part.image))
+
+    def beat(self) -> None:
+        """Say that this process is alive; call it every HEARTBEAT_S while claims are held."""
+        if self._owner:
+            with self._lock, self._transaction():
+                self._db.execute("UPDATE owner SET beat = ? WHERE id = ?", (time.time(), self._owner))
+
+    def close(self) -> None:
+        """Write what is held back and give up every claim. May be called twice."""
+        with self._lock:
+            if self._db is None:
+                return
+            if not self._readonly:
+                self.flush()
+                if self._owner:
+                    with self._transaction():
+                        self._db.execute("DELETE FROM claim WHERE owner = ?", (self._owner,))
+                        self._db.execute("DELETE FROM owner WHERE id = ?", (self._owner,))
+            self._db.close()
+            self._db = None  # type: ignore[assignment]
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            with _immediate(self._db):
+                yield
+        except sqlite3.Error as e:
+            raise StoreError(f"{self.path}: {e}; is the disk full, or the file on a network share?") from e
+
+    def _register(self) -> str:
+        if not self._owner:
+            owner = uuid.uuid4().hex
+            self._db.execute("INSERT INTO owner VALUES (?, ?, ?, ?, ?)",
+                             (owner, self._host, os.getpid(), _started(os.getpid()) or "", time.time()))
+            self._owner = owner
+        return self._owner
+
+    def _alive(self, host: str, pid: int, started: str, beat: float) -> bool:
+        if host != self._host:
+            return time.time() - beat < EXPIRY_S
+        return process_alive(pid, started)
+
+
+@contextmanager
+def _immediate(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _retry(step: Any, tries: int = 100) -> Any:
+    """Switching to WAL needs the file alone for a moment and does not wait by itself."""
+    for n in range(tries):
+        try:
+            return step()
+        except sqlite3.OperationalError as e:
+            if "locked" not in str(e) or n == tries - 1:
+                raise
+            time.sleep(0.02)
+    return None
+
+
+@cache
+def _host() -> str:
+    """This machine since its last boot, and this process-id namespace: only here do process ids mean the same."""
+    parts: Sequence[str] = (platform.node(), _read("/proc/sys/kernel/random/boot_id"))
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        namespace = ""
+    return hashlib.sha256("\0".join((*parts, namespace)).encode()).hexdigest()[:32]
+
+
+def _started(pid: int) -> str | None:
+    """When a process started, in clock ticks since boot; "" where the system does not say; None when there is none."""
+    if not os.path.isdir("/proc/self"):
+        return ""
+    stat = _read(f"/proc/{pid}/stat")
+    after_name = stat.rpartition(")")[2].split()
+    if len(after_name) < 20 or after_name[0] in ("Z", "X"):  # a killed child that nobody has waited for is dead
+        return None
+    return after_name[19]
+
+
+def process_alive(pid: int, started: str) -> bool:
+    """Whether the process that had ``pid`` and that start time still runs (ids are used again)."""
+    now = _started(pid)
+    if now is None:
+        return False
+    if now == "" or started == "":
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+    return now == started
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
