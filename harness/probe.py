@@ -89,7 +89,10 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One declared representation. ``style`` holds the renderer's settings as declared in the spec."""
+    """One declared representation. ``style`` holds the renderer's settings as declared in the spec.
+
+    ``range_format`` is how axis values stand in questions and options; an ``optional`` view is asked only when named.
+    """
 
     name: str
     modality: Literal["table", "plot", "text", "image", "both"]
@@ -97,6 +100,8 @@ class View:
     unit: str = ""
     order: Literal["ascending", "descending", ""] = ""
     core: bool = True
+    optional: bool = False
+    range_format: str = ""
     style: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -1,0 +1,228 @@
+"""From declarations to requests: ``expand(spec)`` lists keys without touching data, ``build(key)`` makes one request.
+
+Keys depend on the specs, the models' modalities and the command line alone, so every process lists the same ones in the
+same order. A request is built when its turn comes; rendered evidence is kept for the neighbours that share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from importlib import import_module
+from typing import Any
+
+from . import datasets, prompts, tasks, variants
+from .datasets.clean import CleanRule, clean
+from .errors import KeyLookupError, Problem, SpecError, near
+from .probe import Instance, Part, Request, RequestKey, Truth, Variant, View
+from .render import renderer
+from .spec import Spec, TaskSpec
+from .spectrum import AXIS_UNITS, Spectrum
+from .tasks.pool import Pool
+
+NAMES = ("A", "B", "C")
+FAMILIES = {"spectra": "harness.build:SpectraFamily", "paired": "harness.build_paired:PairedFamily"}
+"""Family of a spec -> the class that expands and builds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One model as far as building is concerned: its name, whether it sees images, and its readout of a suite's."""
+
+    name: str
+    sees_images: bool = True
+    readout: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the command line narrows: views by name (None: all that are not optional), instances a task, repeats."""
+
+    views: tuple[str, ...] | None = None
+    limit: int | None = None
+    repeat: int = 1
+
+
+def family(spec: Spec) -> Any:
+    """The builder of a spec, one for each process and spec."""
+    return _family(FAMILIES[spec.family], _Box(spec))
+
+
+@dataclass(frozen=True, eq=False)
+class _Box:
+    """Lets a spec, which holds mappings, be a cache key: by content."""
+
+    spec: Spec
+
+    def __hash__(self) -> int:
+        return hash(self.spec.sha256)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Box) and (self.spec.sha256, self.spec.base) == (other.spec.sha256, other.spec.base)
+
+
+@lru_cache(maxsize=64)
+def _family(target: str, box: _Box) -> Any:
+    module, name = target.split(":")
+    return getattr(import_module(module), name)(box.spec)
+
+
+def expand(specs: Iterable[Spec], models: Sequence[Asked], select: Selection) -> Iterator[RequestKey]:
+    """Keys of all requests, in an order that puts requests of shared evidence next to each other.
+
+    Raises:
+        SpecError: a selected view that no spec declares.
+    """
+    specs = tuple(specs)
+    if select.views is not None:
+        known = {v.name for s in specs for v in s.views}
+        problems = [Problem("--views", 0, "", f"{name!r} is not a view of the selected specs{near(name, sorted(known))}")
+                    for name in select.views if name not in known]
+        if problems:
+            raise SpecError(problems)
+    for model in models:
+        for spec in specs:
+            for key in family(spec).keys(select, model.sees_images):
+                for repeat in range(select.repeat):
+                    yield replace(key, repeat=repeat, model=model.name)
+
+
+def chosen_views(spec: Spec, select: Selection, sees_images: bool) -> list[View]:
+    """Views of a spec that are asked, in declared order."""
+    return [v for v in spec.views if (sees_images or not v.has_image)
+            and (v.name in select.views if select.views is not None else not v.optional)]
+
+
+class SpectraFamily:
+    """Builds the optics suites of one spec."""
+
+    def __init__(self, spec: Spec):
+        self.spec = spec
+
+    def plan(self, task: TaskSpec) -> list[tuple[str, tuple[Variant, ...]]]:
+        return list(tasks.task(task.kind).plan(task))
+
+    def keys(self, select: Selection, sees_images: bool = True) -> Iterator[RequestKey]:
+        """Keys with an empty model; instances of a task beyond ``select.limit`` are left out whole."""
+        views = chosen_views(self.spec, select, sees_images)
+        for task in self.spec.tasks:
+            for instance, planned in self.plan(task)[: select.limit]:
+                for view in views:
+                    for v in planned:
+                        if shows(v, view):
+                            yield RequestKey(self.spec.name, task.kind, instance, v.id, view.name, "plain", 0, "")
+
+    @cached_property
+    def data(self) -> datasets.SpectraSet:
+        """The whole dataset, measured or simulated."""
+        return datasets.load(self.spec.dataset, self.spec.base)
+
+    @cached_property
+    def instances(self) -> dict[str, tuple[Instance, dict[str, Variant]]]:
+        """Instance id -> the instance with its labelled variants.
+
+        Raises:
+            DataError: the data do not fill the declared counts; says which filter removed how many.
+        """
+        rule = CleanRule.from_mapping({**self.spec.data["clean"], "extremum": self.spec.data["extremum"]})
+        result = clean(self._spectra(), rule)
+        taken = {s.id for name in self.spec.exclude for s in self._structures(name)}
+        kept = [s for s in result.kept if s.id not in taken]
+        removed = {**result.removed, "exclude": len(result.kept) - len(kept)}
+        pool = Pool(kept, self.spec.seed, self.spec.data["extremum"], self.spec.name, removed)
+        out: dict[str, tuple[Instance, dict[str, Variant]]] = {}
+        for task in self.spec.tasks:
+            kind = tasks.task(task.kind)
+            planned = dict(self.plan(task))
+            for instance in kind.draw(task, pool):
+                labelled = kind.label(task, instance, planned[instance.id])
+                out[instance.id] = (instance, {v.id: v for v in labelled})
+        return out
+
+    @property
+    def structures(self) -> set[str]:
+        """Ids of the structures or syntheses that any instance of this spec uses."""
+        return {s.id for instance, _ in self.instances.values() for s in instance.evidence}
+
+    def build(self, key: RequestKey, model: Asked) -> Request:
+        """The request of one key.
+
+        Raises:
+            KeyLookupError: the key names nothing that this spec declares.
+        """
+        task, view = self.spec.task(key.task), self.spec.view(key.view)
+        instance, variant = self.find(key)
+        text, parts = self._evidence(instance.id, variant.id, view.name)
+        truth_facts = {k: v for k, v in variant.facts.items() if k in ("wording", "direction", "cut", "deletion")}
+        truth = Truth(
+            expected=variant.expected, relation=variant.relation, core=variant.core, cluster=instance.id,
+            decoy=variant.facts.get("decoy", ""), first=variant.facts.get("first", ""),
+            facts={**truth_facts, "unit": view.unit, "order": view.order, "simulated": self.data.kind == "simulated",
+                   **_shading(variant)},
+        )
+        request = Request(
+            key=key, evidence=(*parts, Part(text=text)), question=prompts.question(task, variant, view),
+            options=prompts.options(task, variant, view), readout=model.readout or self.spec.readout, prompt="",
+            truth=truth,
+        )
+        return replace(request, prompt=prompts.compose(request))
+
+    def find(self, key: RequestKey) -> tuple[Instance, Variant]:
+        if key.instance not in self.instances:
+            raise KeyLookupError(f"{self.spec.name}: no instance {key.instance!r}{near(key.instance, self.instances)}")
+        instance, by_id = self.instances[key.instance]
+        if key.variant not in by_id:
+            raise KeyLookupError(f"{key.instance}: no variant {key.variant!r}{near(key.variant, by_id)}")
+        return instance, by_id[key.variant]
+
+    def _spectra(self) -> tuple[Spectrum, ...]:
+        quantity = self.spec.data["evidence"].get("response")
+        spectra = self.data.spectra
+        if self.spec.data["evidence"].get("transform") == "transmission":
+            spectra = tuple(replace(s, response=10.0 ** -s.response, quantity="transmission") for s in spectra)
+        if quantity:
+            spectra = tuple(replace(s, quantity=quantity) for s in spectra)
+        return spectra
+
+    def _structures(self, name: str) -> Iterable[Spectrum]:
+        from .spec import load
+
+        path = self.spec.base / f"{name}.yaml"
+        other = family(load(path))
+        return [s for instance, _ in other.instances.values() for s in instance.evidence]
+
+    def _evidence(self, instance_id: str, variant_id: str, view_name: str) -> tuple[str, tuple[Part, ...]]:
+        """Text and images; neighbours in the order of keys share evidence, so a short memory is enough."""
+        instance, by_id = self.instances[instance_id]
+        variant, view = by_id[variant_id], self.spec.view(view_name)
+        facts = variant.facts
+        signature = (instance_id, view_name, facts.get("order"), facts.get("remove_nm"), facts.get("keep_nm"))
+        if signature not in self._rendered:
+            while len(self._rendered) >= 64:
+                self._rendered.pop(next(iter(self._rendered)))
+            self._rendered[signature] = self._render(variants.evidence(instance, variant), view)
+        return self._rendered[signature]
+
+    @cached_property
+    def _rendered(self) -> dict:
+        return {}
+
+    def _render(self, spectra: tuple[Spectrum, ...], view: View) -> tuple[str, tuple[Part, ...]]:
+        shown = renderer(view.kind)(spectra, NAMES[: len(spectra)], view)
+        pieces = [prompts.context(self.spec), prompts.introduction(self.spec, view, len(spectra))]
+        if view.has_image:
+            return "\n\n".join(pieces), (Part(image=shown, media_type="image/png"),)
+        return "\n\n".join([*pieces, shown]), ()
+
+
+def shows(variant: Variant, view: View) -> bool:
+    """Energy-worded probes exist only where the evidence shows an energy axis; all other variants in every view."""
+    return variant.facts.get("wording") != "energy" or AXIS_UNITS[view.unit].descending
+
+
+def _shading(variant: Variant) -> Mapping[str, Any]:
+    """What a report may shade for its reader: the queried interval and the removed part, nm."""
+    return {k: list(variant.facts[k]) for k in ("span_nm", "remove_nm", "keep_nm", "window_nm") if variant.facts.get(k)}
+
+

@@ -1,0 +1,110 @@
+"""Wording: questions, options and the text around them, in the unit that a view shows (appendix B).
+
+The declared texts come from the spec; this module fills their placeholders and puts the pieces together for a readout.
+"""
+
+from __future__ import annotations
+
+from .probe import ABSTAIN, Option, Request, Variant, View
+from .spec import Spec, TaskSpec
+from .spectrum import AXIS_UNITS
+
+QUANTITY = {"wavelength": "wavelength", "photon_energy": "photon energy", "wavenumber": "wavenumber",
+            "frequency": "frequency"}
+RANGE_FORMATS = {"nm": "g", "um": "g", "eV": ".3f", "cm^-1": ".0f", "THz": ".1f"}
+"""How axis values stand in questions unless a view declares ``range_format``."""
+
+JSON_SENTENCE = ("Answer with the option name in `choice`, and give your probability for every option in "
+                 "`probabilities` (they should sum to 1).")
+LETTER_SENTENCE = "Answer with the letter of the correct option only."
+
+
+def axis_value(nm: float, view: View) -> str:
+    """A wavelength in the view's unit as questions show it, without the unit's name."""
+    spec = view.range_format or RANGE_FORMATS[view.unit]
+    return format(float(AXIS_UNITS[view.unit].from_nm(nm)), spec)
+
+
+def axis_range(lo_nm: float, hi_nm: float, view: View) -> str:
+    """An interval in the view's unit, smaller number first: ``450-605 nm``, ``2.049-2.755 eV``."""
+    ends = [lo_nm, hi_nm]
+    if AXIS_UNITS[view.unit].descending:
+        ends.reverse()
+    return f"{axis_value(ends[0], view)}-{axis_value(ends[1], view)} {view.unit}"
+
+
+def words(variant: Variant, view: View) -> dict[str, str]:
+    """The placeholders of question texts, as far as this variant has values for them."""
+    unit = AXIS_UNITS[view.unit]
+    quantity = QUANTITY[unit.quantity]
+    out = {
+        "axis": quantity,
+        # "longer" always means longer wavelength; on an energy axis that is the lower value
+        "axis_longer": f"lower {quantity}" if unit.descending else f"longer {quantity}",
+        "axis_shorter": f"higher {quantity}" if unit.descending else f"shorter {quantity}",
+    }
+    facts = variant.facts
+    if facts.get("span_nm"):
+        out["range"] = out["full_range"] = axis_range(*facts["span_nm"], view)
+    if facts.get("window_nm"):
+        out["window"] = axis_range(*facts["window_nm"], view)
+        out["depth"] = format(facts["depth"], ".2f")
+    if facts.get("threshold_nm"):
+        value = f"{axis_value(facts['threshold_nm'], view)} {view.unit}"
+        out["threshold"] = value
+        out["threshold_wavelength"] = f"the wavelength that corresponds to {value}" if unit.descending else value
+    return out
+
+
+def question(task: TaskSpec, variant: Variant, view: View) -> str:
+    return task.questions[variant.facts["question"]].format_map(words(variant, view))
+
+
+def options(task: TaskSpec, variant: Variant, view: View) -> tuple[Option, ...]:
+    """The alternatives in displayed order; keys are the same in every view, labels follow its unit."""
+    return tuple(_option(key, task, variant, view) for key in variant.facts["options"])
+
+
+def _option(key: str, task: TaskSpec, variant: Variant, view: View) -> Option:
+    if key == ABSTAIN:
+        return Option(key, task["abstain"]["label"], task["abstain"]["description"])
+    if key in ("shorter", "longer"):
+        wording = "axis" if variant.facts.get("wording") == "energy" else "wavelength"
+        return Option(key, task["options"][wording][key].format_map(words(variant, view)))
+    if len(key) == 1:
+        return Option(key, key, task["option_description"].format(letter=key))
+    lo, hi = map(float, key.split("-"))
+    return Option(key, axis_range(lo, hi, view))
+
+
+def introduction(spec: Spec, view: View, count: int) -> str:
+    """The sentence before a table or beside a plot of ``count`` spectra."""
+    return spec.data["evidence"]["plot" if view.has_image else "table"][count - 1]
+
+
+def context(spec: Spec) -> str:
+    return spec.data["evidence"]["context"].strip()
+
+
+def compose(request: Request) -> str:
+    """The text after the evidence, for a model asked in a chat; the form depends on the readout (appendix B).
+
+    ``decision`` is what people are shown of a decision request; ``option_text`` ends where an option's text follows.
+    """
+    head = f"Question: {request.question}"
+    if request.readout == "option_letters":
+        lines = [f"{letter}. {_lettered(key, request)}" for letter, key in request.letters.items()]
+        return "\n".join([head, "Options:", *lines, LETTER_SENTENCE])
+    if request.readout == "option_text":
+        return f"{head}\nAnswer:"
+    lines = [f"- {o.label}: {o.description}" if o.description else f"- {o.label}" for o in request.options]
+    tail = [JSON_SENTENCE] if request.readout == "json_choice" else []
+    return "\n".join([head, "Options:", *lines, *tail])
+
+
+def _lettered(key: str, request: Request) -> str:
+    """An option behind its letter; where the label is that letter itself, its description stands for it."""
+    option = next(o for o in request.options if o.key == key)
+    if option.label in request.letters and option.description:
+        return option.description
+    return f"{option.label} ({option.description})" if option.description else option.label

@@ -1,0 +1,240 @@
+"""Declarations: YAML files in, frozen specs out, or every fault at once as ``file:line: path: message``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import string
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .errors import Problem, SpecError, near
+from .probe import View
+from .yamlfile import YamlFile, check_schema, read_yaml
+
+PACKAGE_SPECS = Path(__file__).parent / "_specs"
+"""Where the declarations lie in an installed wheel; in a clone they stand at the top level."""
+
+TASK_NEEDS = {
+    "extreme": ("bands_nm", "margin_nm"),
+    "compare": ("separation_nm", "option_description"),
+    "specification": ("windows_nm", "depths", "inside_nm", "outside_nm", "deep_margin", "shallow_margin",
+                      "option_description"),
+    "threshold": ("thresholds_nm", "margin_nm", "options"),
+    "sufficiency": ("cut_half_width_nm", "min_samples", "abstain"),
+    "scope": ("intervals_nm", "cut_half_width_nm", "min_samples", "abstain"),
+}
+QUESTIONS = {
+    "extreme": ("minimum", "maximum"),
+    "compare": ("longer-wavelength", "shorter-wavelength", "longer-axis", "shorter-axis"),
+    "specification": ("fits",),
+    "threshold": ("wavelength", "axis"),
+    "sufficiency": ("question",),
+    "scope": ("question",),
+}
+PLACEHOLDERS = frozenset(("axis", "range", "window", "depth", "threshold", "threshold_wavelength", "axis_longer",
+                          "axis_shorter", "full_range"))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """One task of a probe family; ``params`` as declared."""
+
+    kind: str
+    prefix: str
+    instances: int
+    questions: Mapping[str, str]
+    params: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.params[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.params.get(name, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One probe family, as declared in one file. ``data`` is the whole parsed document."""
+
+    name: str
+    version: int
+    file: str
+    base: Path
+    suite: str
+    family: str
+    title: str
+    seed: int
+    dataset: Mapping[str, Any]
+    exclude: tuple[str, ...]
+    readout: str
+    tasks: tuple[TaskSpec, ...]
+    views: tuple[View, ...]
+    templates: tuple[str, ...]
+    tables: tuple[str, ...]
+    data: Mapping[str, Any]
+    sha256: str
+
+    def view(self, name: str) -> View:
+        return _named(self.views, name, f"{self.file}: view", lambda v: v.name)
+
+    def task(self, kind: str) -> TaskSpec:
+        return _named(self.tasks, kind, f"{self.file}: task", lambda t: t.kind)
+
+
+def _named(things: Iterable, name: str, what: str, key) -> Any:
+    things = tuple(things)
+    for thing in things:
+        if key(thing) == name:
+            return thing
+    raise SpecError(Problem(what, 0, "", f"{name!r} is not declared{near(name, map(key, things))}"))
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """A JSON Schema of ``specs/schema`` by stem. Schemas ship with the package, whatever specs the user has."""
+    for folder in (PACKAGE_SPECS, Path(__file__).parent.parent / "specs"):
+        path = folder / "schema" / f"{name}.schema.json"
+        if path.is_file():
+            return json.loads(path.read_text("utf-8"))
+    raise SpecError(Problem(f"specs/schema/{name}.schema.json", 0, "", "no such schema in this installation"))
+
+
+def specs_folder(root: Path) -> Path:
+    """The user's ``specs/`` under ``root`` when there is one, else the package's own."""
+    for folder in (root / "specs", PACKAGE_SPECS, Path(__file__).parent.parent / "specs"):
+        if folder.is_dir():
+            return folder
+    raise SpecError(Problem(str(root / "specs"), 0, "", "no such folder; run this where specs/ is"))
+
+
+def shown(path: Path) -> str:
+    """How a message names a file: relative to the working folder when it lies below it."""
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return path.as_posix()
+
+
+def load(path: Path) -> Spec:
+    """Read one probe family.
+
+    Raises:
+        SpecError: with every problem of the file, sorted by line.
+    """
+    file = read_yaml(path, shown(path))
+    if not isinstance(file.data, dict):
+        raise SpecError(Problem(file.path, 0, "", "a probe family is a mapping; see specs/README.md"))
+    family = file.data.get("family", "spectra")
+    name = {"paired": "paired"}.get(family, "spec")
+    problems = check_schema(file, schema(name))
+    dataset = file.data.get("dataset")
+    if isinstance(dataset, dict) and name == "spec":
+        inner = YamlFile(file.path, dataset, {p[1:]: n for p, n in file.lines.items() if p[:1] == ("dataset",)})
+        problems += [Problem(p.file, p.line, f"dataset.{p.path}" if p.path else "dataset", p.message)
+                     for p in check_schema(inner, schema("dataset"))]
+    if not problems and name == "spec":
+        problems = list(_check_tasks(file))
+    if problems:
+        raise SpecError(sorted(problems, key=lambda p: (p.line, p.path)))
+    return _freeze(file, path, family)
+
+
+def load_all(root: Path, names: Iterable[str] = ()) -> tuple[Spec, ...]:
+    """Specs below ``root/specs`` sorted by suite and name; ``names`` may be spec names or paths of YAML files.
+
+    Raises:
+        SpecError: problems of all files together, unknown names with a near match, two specs of one name.
+    """
+    folder = specs_folder(root)
+    wanted = tuple(names)
+    files = [Path(n) for n in wanted if n.endswith((".yaml", ".yml"))]
+    by_name = [n for n in wanted if not n.endswith((".yaml", ".yml"))]
+    found = sorted(p for suite in ("invariance", "sufficiency") for p in (folder / suite).glob("*.yaml"))
+    if by_name:
+        known = {p.stem: p for p in found}
+        missing = [Problem("--spec", 0, "", f"{n!r} is not a spec{near(n, known)}") for n in by_name if n not in known]
+        if missing:
+            raise SpecError(missing)
+        files += [known[n] for n in by_name]
+    elif not wanted:
+        files = found
+    specs, problems = [], []
+    for path in dict.fromkeys(files):
+        try:
+            specs.append(load(path))
+        except SpecError as error:
+            problems += error.problems
+    seen: dict[str, Spec] = {}
+    for spec in specs:
+        if spec.name in seen:
+            problems.append(Problem(spec.file, 1, "name", f"{spec.name!r} is the name of {seen[spec.name].file} too"))
+        seen.setdefault(spec.name, spec)
+    if problems:
+        raise SpecError(problems)
+    return tuple(specs)
+
+
+def _check_tasks(file: YamlFile) -> Iterable[Problem]:
+    """What a schema cannot say: which settings a kind of task needs, and which placeholders exist."""
+    for kind, task in file.data["tasks"].items():
+        path = ("tasks", kind)
+        for need in TASK_NEEDS[kind]:
+            if need not in task:
+                yield file.problem(path, f"{need!r} is missing; a {kind} task needs it")
+        if kind in ("sufficiency", "scope") and not ("bands_nm" in task or {"thresholds_nm", "options"} <= set(task)):
+            yield file.problem(path, "either 'bands_nm' or both 'thresholds_nm' and 'options' must say what is asked")
+        for name, text in task["questions"].items():
+            where = (*path, "questions", name)
+            if name not in QUESTIONS[kind]:
+                yield file.problem(where, f"{name!r} is not a question of a {kind} task{near(name, QUESTIONS[kind])}")
+            try:
+                used = {f for _, f, _, _ in string.Formatter().parse(text) if f is not None}
+            except ValueError as error:
+                yield file.problem(where, f"placeholders: {error}")
+                continue
+            for unknown in sorted(used - PLACEHOLDERS):
+                yield file.problem(where, f"{{{unknown}}} is not a placeholder{near(unknown, sorted(PLACEHOLDERS))}")
+        bands = task.get("bands_nm", [])
+        if any(b <= a for a, b in zip(bands, bands[1:], strict=False)):
+            yield file.problem((*path, "bands_nm"), f"boundaries must ascend, not {bands}")
+        for setting in ("windows_nm", "intervals_nm"):
+            for i, (lo, hi) in enumerate(task.get(setting, [])):
+                if hi <= lo:
+                    yield file.problem((*path, setting, i), f"[{lo}, {hi}] must ascend")
+    for i, view in enumerate(file.data.get("interface_views", [])):
+        if view not in file.data["views"]:
+            yield file.problem(("interface_views", i), f"{view!r} is not a view{near(view, file.data['views'])}")
+
+
+def _freeze(file: YamlFile, path: Path, family: str) -> Spec:
+    data = file.data
+    canonical = json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    tasks = tuple(
+        TaskSpec(kind, t.get("prefix", kind), t.get("instances", 0), t.get("questions", {}), t)
+        for kind, t in data["tasks"].items()
+    )
+    return Spec(
+        name=data["name"], version=data["version"], file=file.path, base=path.resolve().parent, suite=data["suite"],
+        family=family, title=data["title"], seed=data["seed"], dataset=data["dataset"],
+        exclude=tuple(data.get("exclude", ())), readout=data["readout"], tasks=tasks,
+        views=tuple(_view(n, v) for n, v in data["views"].items()),
+        templates=tuple(data.get("templates", ("plain",))), tables=tuple(data.get("tables", ())), data=data,
+        sha256=hashlib.sha256(canonical.encode()).hexdigest(),
+    )
+
+
+def _view(name: str, declared: Mapping[str, Any]) -> View:
+    kind = declared["kind"]
+    modality = {"plot": "plot", "csv": "table", "markdown": "table", "json": "table"}.get(kind, kind)
+    order = declared.get("order", "ascending" if modality == "table" else "")
+    optional = declared.get("optional", False)
+    style = {k: v for k, v in declared.items() if k not in _NOT_STYLE}
+    return View(name, modality, kind, declared.get("unit", ""), order, declared.get("core", not optional), optional,
+                declared.get("range_format", ""), style)
+
+
+_NOT_STYLE = frozenset(("kind", "unit", "order", "core", "optional", "range_format"))
