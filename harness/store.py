@@ -46,6 +46,8 @@ CREATE TABLE IF NOT EXISTS claim (request TEXT PRIMARY KEY, owner TEXT NOT NULL)
 CREATE TABLE IF NOT EXISTS owner (
     id TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL, beat REAL NOT NULL)
     WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS spent (run TEXT PRIMARY KEY, requests INTEGER NOT NULL, cost_usd REAL NOT NULL)
+    WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS content (sha256 TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS image (sha256 TEXT PRIMARY KEY, media_type TEXT NOT NULL, bytes BLOB NOT NULL);
 """
@@ -106,7 +108,6 @@ class Store:
         self._lock = threading.RLock()
         self._buffer: list[tuple[Any, ...]] = []
         self._buffered: dict[str, Response] = {}
-        self._seen_content: set[str] = set()
         self._owner = ""
         self._host = _host()
         self._readonly = readonly
@@ -158,8 +159,8 @@ class Store:
         self.flush()
         with self._lock:
             rows = self._db.execute(
-                "SELECT request, response, max(id) FROM reply WHERE item = ? AND ok = 1 GROUP BY request ORDER BY min(id)",
-                (item,)).fetchall()
+                "SELECT request, response, max(id) FROM reply WHERE item = ? AND ok = 1 "
+                "GROUP BY request ORDER BY min(id)", (item,)).fetchall()
         return [(request, decode(text)) for request, text, _ in rows]
 
     def attempts(self, request: str) -> list[Response]:
@@ -197,13 +198,14 @@ class Store:
         return self.claim_many([request])[0]
 
     def claim_many(self, requests: Sequence[str]) -> list[Claim]:
-        """For each: the reply, or the right to send the request, or the news that a living process is about to have it."""
+        """For each: the reply, or the right to send, or the news that a living process is about to have the reply."""
         done = [self.get(r) for r in requests]  # the usual case of a resumed run needs no write lock
         if all(r is not None for r in done):
             return [Claim("done", r) for r in done]
         with self._lock, self._transaction():
             me = self._register()
-            return [Claim("done", r) if r is not None else self._claim(k, me) for k, r in zip(requests, done, strict=True)]
+            return [Claim("done", r) if r is not None else self._claim(k, me)
+                    for k, r in zip(requests, done, strict=True)]
 
     def _claim(self, request: str, me: str) -> Claim:
         held = self._db.execute("SELECT owner FROM claim WHERE request = ?", (request,)).fetchone()
@@ -230,14 +232,16 @@ class Store:
         self.put_many([(request, item, response)])
         return succeeded(response)
 
-    def put_many(self, replies: Sequence[tuple[str, str, Response]]) -> None:
-        """Commit several (store key, item, reply) at once: replies that came together share one commit."""
+    def put_many(self, replies: Sequence[tuple[str, str, Response]], asked: Iterable[Request] = ()) -> None:
+        """Commit several (store key, item, reply) and what was ``asked``: what came together shares one commit."""
         now = time.time()
         with self._lock, self._transaction():
             self._db.executemany(
                 "INSERT INTO reply (request, ok, item, at, owner, response) VALUES (?, ?, ?, ?, ?, ?)",
                 [(r, int(succeeded(x)), item, now, self._owner, encode(x)) for r, item, x in replies])
             self._db.executemany("DELETE FROM claim WHERE request = ?", [(r,) for r, _, _ in replies])
+            for request in asked:
+                self._put_content(request)
 
     def put_free(self, request: str, item: str, response: Response) -> None:
         """Keep a reply that cost nothing and can be had again: written in batches, at the latest by :meth:`close`."""
@@ -265,17 +269,24 @@ class Store:
 
     def put_content(self, request: Request) -> None:
         """Keep what is asked, and its images, once."""
-        sha = request.sha256
-        with self._lock:
-            if sha in self._seen_content:
-                return
-            self._seen_content.add(sha)
-            text = json.dumps(request.content(), sort_keys=True)
-            with self._transaction():
-                self._db.execute("INSERT OR IGNORE INTO content VALUES (?, ?)", (sha, text))
-                for part in request.images:
-                    self._db.execute("INSERT OR IGNORE INTO image VALUES (?, ?, ?)",
-                                     (part.sha256, part.media_type, part.image))
+        with self._lock, self._transaction():
+            self._put_content(request)
+
+    def _put_content(self, request: Request) -> None:
+        self._db.execute("INSERT OR IGNORE INTO content VALUES (?, ?)",
+                         (request.sha256, json.dumps(request.content(), sort_keys=True)))
+        for part in request.images:
+            self._db.execute("INSERT OR IGNORE INTO image VALUES (?, ?, ?)", (part.sha256, part.media_type, part.image))
+
+    def spend(self, run: str, requests: int, cost_usd: float) -> tuple[int, float]:
+        """Add to what a run has sent and paid; the total over all its processes."""
+        with self._lock, self._transaction():
+            self._db.execute(
+                "INSERT INTO spent VALUES (?, ?, ?) ON CONFLICT (run) DO UPDATE SET "
+                "requests = requests + excluded.requests, cost_usd = cost_usd + excluded.cost_usd",
+                (run, requests, cost_usd))
+            row = self._db.execute("SELECT requests, cost_usd FROM spent WHERE run = ?", (run,)).fetchone()
+        return int(row[0]), float(row[1])
 
     def beat(self) -> None:
         """Say that this process is alive; call it every HEARTBEAT_S while claims are held."""

@@ -162,7 +162,7 @@ _AD_HOC = {
 
 
 def resolve(name: str, configs: Mapping[str, ModelConfig]) -> ModelConfig:
-    """The configuration that ``--model NAME`` means: declared, or ``chat:NAME@URL``, ``systemone:NAME@URL``, ``openrouter:ID``.
+    """The configuration that ``--model NAME`` means: one declared, or ``chat:``, ``systemone:``, ``openrouter:`` ad hoc.
 
     Raises:
         BackendError: no such name; says the nearest one, or how the form should look.

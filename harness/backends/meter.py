@@ -1,0 +1,170 @@
+"""Counts what is sent and what it costs, and holds back what would break a limit: one meter a model and process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..errors import StopSending
+from ..probe import Usage
+
+Spend = Callable[[int, float], tuple[int, float]]
+"""(requests, dollars) to add to a run's total -> the total of all its processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the user allows a run, and the share of a model's limits that falls to this process.
+
+    Attributes:
+        max_cost_usd, max_requests: for all processes of the run together; None is no limit.
+        share: 1 / number of processes; scales ``in_flight`` and the rates a minute.
+    """
+
+    max_cost_usd: float | None = None
+    max_requests: int | None = None
+    share: float = 1.0
+
+
+NO_LIMITS = Limits()
+
+
+@dataclass(slots=True)
+class Counts:
+    """What happened to one model's requests in this process."""
+
+    sent: int = 0
+    done: int = 0
+    failed: int = 0
+    stored: int = 0
+    retries: int = 0
+    in_flight: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    waiting_for: str = ""
+    started: float = field(default_factory=time.monotonic)
+
+
+class Bucket:
+    """A token bucket for a limit a minute: it lets a second's worth through at once and spreads the rest evenly.
+
+    ``now`` and the returned waits are seconds. A rate of 0 never waits.
+    """
+
+    def __init__(self, per_minute: float, burst_s: float = 1.0) -> None:
+        self.rate = per_minute / 60.0
+        self.burst = max(1.0, self.rate * burst_s)
+        self.level = self.burst
+        self.at: float | None = None
+
+    def take(self, amount: float, now: float) -> float:
+        """Take ``amount`` and return how long to wait until it was there; callers are served in order."""
+        if not self.rate:
+            return 0.0
+        if self.at is not None:
+            self.level = min(self.burst, self.level + (now - self.at) * self.rate)
+        self.at = now
+        self.level -= amount
+        return max(0.0, -self.level / self.rate)
+
+
+class Meter:
+    """What a backend asks before it sends, and tells after.
+
+    Args:
+        limits: of the user; checked before each sending.
+        requests_per_minute, tokens_per_minute: of the model's configuration, for all processes.
+        price_in, price_out: dollars per million tokens, where replies carry no cost.
+        spend: adds to the run's total over all processes; by default this process alone counts.
+        on_retry: told (message, seconds to wait) whenever a request will be sent again.
+    """
+
+    def __init__(
+        self,
+        limits: Limits = NO_LIMITS,
+        *,
+        requests_per_minute: float = 0.0,
+        tokens_per_minute: float = 0.0,
+        price_in: float = 0.0,
+        price_out: float = 0.0,
+        spend: Spend | None = None,
+        on_retry: Callable[[str, float], None] | None = None,
+    ) -> None:
+        self.limits = limits
+        self.counts = Counts()
+        self.prices = (price_in, price_out)
+        self.on_retry = on_retry or (lambda message, seconds: None)
+        self._requests = Bucket(requests_per_minute * limits.share)
+        self._tokens = Bucket(tokens_per_minute * limits.share)
+        self._spend = spend or self._own
+        self._total = (0, 0.0)
+        self._paused_until = 0.0
+
+    async def before_send(self, tokens: int = 0) -> None:
+        """Wait until one more request of about ``tokens`` may go out, and count it.
+
+        Raises:
+            StopSending: ``max_cost_usd`` or ``max_requests`` is reached.
+        """
+        self._check()
+        now = time.monotonic()
+        wait = max(self._requests.take(1, now), self._tokens.take(tokens, now))
+        if wait:
+            self.counts.waiting_for = "the limit a minute"
+        while wait > 0 or self._paused_until > time.monotonic():
+            await asyncio.sleep(max(wait, self._paused_until - time.monotonic()))
+            wait = 0.0
+        self.counts.waiting_for = ""
+        if self.limits.max_requests is not None or self.limits.max_cost_usd is not None:
+            self._check()
+            sent, cost = self._spend(1, 0.0)
+            if self.limits.max_requests is not None and sent > self.limits.max_requests:
+                self._total = self._spend(-1, 0.0)
+                raise StopSending(self._message("--max-requests", f"{self.limits.max_requests}"))
+            self._total = (sent, cost)
+        self.counts.sent += 1
+
+    def after_reply(self, usage: Usage, tokens: int = 0) -> Usage:
+        """Count a reply; returns its usage with the cost filled in from the prices where it had none."""
+        if usage.cost_usd is None and any(self.prices) and usage.tokens_in is not None:
+            cost = (usage.tokens_in * self.prices[0] + (usage.tokens_out or 0) * self.prices[1]) / 1e6
+            usage = Usage(usage.tokens_in, usage.tokens_cached, usage.tokens_out, usage.tokens_reasoning, cost)
+        c = self.counts
+        c.tokens_in += usage.tokens_in or 0
+        c.tokens_out += usage.tokens_out or 0
+        c.cost_usd += usage.cost_usd or 0.0
+        used = (usage.tokens_in or 0) + (usage.tokens_out or 0)
+        if used > tokens:  # what the estimate missed is owed by those who come next
+            self._tokens.take(used - tokens, time.monotonic())
+        if self.limits.max_cost_usd is not None and usage.cost_usd:
+            self._total = self._spend(0, usage.cost_usd)
+        return usage
+
+    def pause(self, seconds: float, message: str) -> None:
+        """The service asked everybody to wait."""
+        self._paused_until = max(self._paused_until, time.monotonic() + seconds)
+        self.counts.waiting_for = message
+
+    def retry(self, message: str, seconds: float) -> None:
+        """Count a try that failed and will be repeated after ``seconds``."""
+        self.counts.retries += 1
+        self.on_retry(message, seconds)
+
+    def _check(self) -> None:
+        if self.limits.max_requests is not None and self._total[0] >= self.limits.max_requests:
+            raise StopSending(self._message("--max-requests", f"{self.limits.max_requests}"))
+        if self.limits.max_cost_usd is not None:
+            self._total = self._spend(0, 0.0)
+            if self._total[1] >= self.limits.max_cost_usd:
+                raise StopSending(self._message("--max-cost", f"{self.limits.max_cost_usd:g} USD"))
+
+    def _message(self, option: str, value: str) -> str:
+        return (f"{option} {value} is reached after {self._total[0]} requests and {self._total[1]:.4f} USD; "
+                "every reply so far is kept: run again with a higher limit to go on")
+
+    def _own(self, requests: int, cost: float) -> tuple[int, float]:
+        self._total = (self._total[0] + requests, self._total[1] + cost)
+        return self._total
