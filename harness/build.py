@@ -37,11 +37,24 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the command line narrows: views by name (None: all that are not optional), instances a task, repeats."""
+    """What the command line narrows.
+
+    Attributes:
+        views: names of views; None asks all that are not optional.
+        limit: first instances of every task, each whole, so that paired comparisons stay paired.
+        repeat: how often every request is asked.
+        shard: ``(i, n)``: every n-th instance of a task from the i-th on, counted from 1.
+    """
 
     views: tuple[str, ...] | None = None
     limit: int | None = None
     repeat: int = 1
+    shard: tuple[int, int] | None = None
+
+    def instances(self, planned: Sequence) -> Sequence:
+        """The instances of one task that are asked."""
+        chosen = planned[: self.limit]
+        return chosen if self.shard is None else chosen[self.shard[0] - 1 :: self.shard[1]]
 
 
 def family(spec: Spec) -> Any:
@@ -104,10 +117,10 @@ class SpectraFamily:
         return list(tasks.task(task.kind).plan(task))
 
     def keys(self, select: Selection, sees_images: bool = True) -> Iterator[RequestKey]:
-        """Keys with an empty model; instances of a task beyond ``select.limit`` are left out whole."""
+        """Keys with an empty model, evidence-sharing ones next to each other."""
         views = chosen_views(self.spec, select, sees_images)
         for task in self.spec.tasks:
-            for instance, planned in self.plan(task)[: select.limit]:
+            for instance, planned in select.instances(self.plan(task)):
                 for view in views:
                     for v in planned:
                         if shows(v, view):
@@ -139,6 +152,19 @@ class SpectraFamily:
                 labelled = kind.label(task, instance, planned[instance.id])
                 out[instance.id] = (instance, {v.id: v for v in labelled})
         return out
+
+    def core_variants(self) -> set[tuple[str, str]]:
+        """(instance, variant) of every variant that exists in every core view."""
+        return {(name, v.id) for task in self.spec.tasks for name, planned in self.plan(task) for v in planned if v.core}
+
+    def check(self) -> list[str]:
+        """Draw every instance, and say in words where the evidence comes from.
+
+        Raises:
+            DataError: see :attr:`instances`.
+        """
+        used = len(self.structures)
+        return [f"{self.spec.name}: {self.data.name} ({self.data.kind}), {used} of {len(self.data.spectra)} spectra used"]
 
     @property
     def structures(self) -> set[str]:
@@ -177,13 +203,9 @@ class SpectraFamily:
         return instance, by_id[key.variant]
 
     def _spectra(self) -> tuple[Spectrum, ...]:
+        """The dataset under the name that the evidence gives its response."""
         quantity = self.spec.data["evidence"].get("response")
-        spectra = self.data.spectra
-        if self.spec.data["evidence"].get("transform") == "transmission":
-            spectra = tuple(replace(s, response=10.0 ** -s.response, quantity="transmission") for s in spectra)
-        if quantity:
-            spectra = tuple(replace(s, quantity=quantity) for s in spectra)
-        return spectra
+        return tuple(replace(s, quantity=quantity) for s in self.data.spectra) if quantity else self.data.spectra
 
     def _structures(self, name: str) -> Iterable[Spectrum]:
         from .spec import load
@@ -209,6 +231,8 @@ class SpectraFamily:
         return {}
 
     def _render(self, spectra: tuple[Spectrum, ...], view: View) -> tuple[str, tuple[Part, ...]]:
+        if self.spec.data["evidence"].get("transform") == "transmission":
+            spectra = tuple(replace(s, response=10.0 ** -s.response) for s in spectra)  # appendix D; order unchanged
         shown = renderer(view.kind)(spectra, NAMES[: len(spectra)], view)
         pieces = [prompts.context(self.spec), prompts.introduction(self.spec, view, len(spectra))]
         if view.has_image:

@@ -178,6 +178,20 @@ def load_all(root: Path, names: Iterable[str] = ()) -> tuple[Spec, ...]:
     return tuple(specs)
 
 
+def load_declaration(root: Path, stem: str) -> dict[str, Any]:
+    """``specs/models.yaml`` or ``specs/gates.yaml``, checked against the schema of that stem.
+
+    Raises:
+        SpecError: with every problem of the file.
+    """
+    path = specs_folder(root) / f"{stem}.yaml"
+    file = read_yaml(path, shown(path))
+    problems = check_schema(file, schema(stem))
+    if problems:
+        raise SpecError(problems)
+    return file.data
+
+
 def _check_tasks(file: YamlFile) -> Iterable[Problem]:
     """What a schema cannot say: which settings a kind of task needs, and which placeholders exist."""
     for kind, task in file.data["tasks"].items():

@@ -1,0 +1,5 @@
+"""``python -m harness`` is ``isoprobe``."""
+
+from .cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,95 @@
+"""The pytest plugin: specs in, one item a request, outcomes out, tables instead of pass and fail.
+
+It does nothing in a session that collects no probe: hooks that cost something are registered when the first test with
+the mark ``probes`` is collected. A wrong answer is data; an item fails only when the harness is wrong.
+
+    options    command-line options, and the run that they describe
+    expand     marks -> parametrized items
+    fixtures   the ``probe`` fixture: ask, read, classify, record
+    lookahead  which requests this process is going to need next
+    status     letters and words of items, the summary in words and numbers
+    recorder   controller only: collects outcome rows, writes the run folder, reports, judges the gates
+    serving    controller only: starts and stops a model server
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .options import add_options, run_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_AUTO_WORKERS = 8
+"""More processes gain nothing: one keeps dozens of requests in flight."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+
+
+def pytest_xdist_auto_num_workers(config: Any) -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MAX_AUTO_WORKERS)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Spread items by work stealing unless told otherwise: the default scheduler hands out shrinking chunks."""
+    if getattr(config.option, "numprocesses", None) and getattr(config.option, "dist", None) == "no":
+        config.option.dist = "worksteal"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "probes(suite, tasks): expands declared probe families into one item a request")
+    if hasattr(config, "workerinput") or not config.pluginmanager.hasplugin("dsession"):
+        return
+    # the controller of a distributed run collects nothing itself, so it cannot wait for the first probe
+    from . import recorder
+
+    recorder.register(config)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    mark = metafunc.definition.get_closest_marker("probes")
+    if mark is None:
+        return
+    from . import expand, recorder
+
+    recorder.register(metafunc.config)
+    expand.parametrize(metafunc, mark, run_of(metafunc.config))
+
+
+@pytest.fixture
+def probe(request: pytest.FixtureRequest) -> Any:
+    """One request of one model; ``probe.ask()`` asks, reads, classifies and records it."""
+    from .fixtures import Probe
+
+    return Probe(request.param, request.node, run_of(request.config))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(report: Any) -> Any:
+    if not getattr(report, "user_properties", None) or report.when != "call":
+        return None
+    from . import status
+
+    return status.of_report(report)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_unconfigure(config: pytest.Config) -> Iterator[None]:
+    yield
+    run = config.stash.get(options_key(), None)
+    if run is not None:
+        run.close()
+
+
+def options_key() -> Any:
+    from .options import RUN
+
+    return RUN

@@ -1,0 +1,94 @@
+"""The ``probe`` fixture: one request of one model, asked, read, classified and recorded."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..errors import FatalError, SpecError, StopSending
+from . import lookahead
+from .status import PROPERTY, WORD, word
+
+if TYPE_CHECKING:
+    from ..dispatch import Asked, Asker
+    from ..outcome import Outcome
+    from ..probe import RequestKey
+    from .options import Run
+
+
+class Probe:
+    """What a benchmark test gets. ``ask()`` is all that most need."""
+
+    def __init__(self, key: RequestKey, item: pytest.Item, run: Run):
+        self.key, self.run, self._item = key, run, item
+
+    def ask(self) -> Outcome:
+        """Ask the model, read the reply, and record the outcome. A wrong answer is data, not a failure.
+
+        Raises:
+            AssertionError: the oracle, which reads the rendered evidence, does not find the expected answer: the spec
+                or the rendering is wrong.
+        """
+        outcome = self.outcome
+        row = outcome.to_row()
+        self._item.user_properties.append((PROPERTY, json.dumps(row, ensure_ascii=True, separators=(",", ":"))))
+        self._item.user_properties.append((WORD, word(row)))
+        if self.run.models[self.key.model].backend == "oracle" and not outcome.correct:
+            raise AssertionError(
+                f"the oracle read {outcome.choice or outcome.notes.get('said') or outcome.error!r} where the key says "
+                f"{outcome.expected!r}: this request is not answerable as keyed. isoprobe show {self.key}")
+        return outcome
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The request and its raw replies, stored before anything reads them."""
+        try:
+            return asker(self.run).ask(self.key)
+        except FatalError as error:
+            stop(self._item.session, str(error))
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
+        except StopSending as error:
+            stop(self._item.session, str(error))
+            pytest.skip(str(error))
+        except SpecError as error:
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """The flat row, not yet recorded."""
+        from .. import classify
+        from ..build import family
+        from ..readouts.permute import read
+
+        asked, spec = self.asked, self.run.spec(self.key.spec)
+        reading = read(asked.replies) if classify.worth_reading(asked.responses) else None
+        return classify.outcome(
+            asked.request, asked.responses, reading, dataset=family(spec).data.name, view=spec.view(self.key.view),
+            notes={"from_store": True} if asked.from_store else None)
+
+
+def stop(session: pytest.Session, reason: str) -> None:
+    """End the session after the running item; every reply so far is kept."""
+    session.shouldstop = reason
+
+
+def asker(run: Run) -> Asker:
+    """The one asker of this process, made when the first item needs it."""
+    if run.asker is None:
+        from .. import prompts
+        from ..backends.meter import Limits
+        from ..dispatch import Asker
+        from ..store import Store
+
+        ahead = lookahead.register(run.config)
+        store = Store(run.store_path)
+        limits = Limits(max_cost_usd=run.option("max_cost"), max_requests=run.option("max_requests"),
+                        share=1 / run.processes)
+        run.asker = Asker(run.models, store, run.build, prompts.compose, ahead.upcoming, limits,
+                          run=run.id, offline=run.option("replay") is not None)
+        run.closers.append(store.close)
+        run.closers.append(run.asker.close)
+    return run.asker
