@@ -82,3 +82,26 @@ class Spectrum:
     def keep(self, mask: np.ndarray) -> Spectrum:
         """The samples where ``mask`` (n,) is true; a cut of the evidence."""
         return replace(self, wavelength_nm=self.wavelength_nm[mask], response=self.response[mask])
+
+
+@dataclass(frozen=True, slots=True)
+class SpectraSet:
+    """Where a question's evidence comes from; what a report says about it.
+
+    Attributes:
+        name: the set that was really read; the stand-in's own name when one is used.
+        kind: ``measured`` or ``simulated``.
+        licence: of the data.
+        source: citation, address or file.
+        quantity: of all spectra.
+        spectra: sharing one wavelength grid.
+        description: one or two sentences on how the values came about.
+    """
+
+    name: str
+    kind: str
+    licence: str
+    source: str
+    quantity: str
+    spectra: tuple[Spectrum, ...]
+    description: str = ""
