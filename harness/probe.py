@@ -165,6 +165,7 @@ class Request:
     answer: Mapping[str, Any] = field(default_factory=lambda: {"space": "choice"})
     sampling: Mapping[str, Any] = field(default_factory=dict)
     truth: Truth = field(default_factory=lambda: Truth(""), compare=False)
+    _sha256: str = field(default="", init=False, repr=False, compare=False)
 
     @property
     def evidence_text(self) -> str:
@@ -204,8 +205,10 @@ class Request:
     @property
     def sha256(self) -> str:
         """Hash of :meth:`content`: two requests with the same hash ask the same thing, byte for byte."""
-        text = json.dumps(self.content(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        if not self._sha256:  # asked for several times a request, and the images are large
+            text = json.dumps(self.content(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+            object.__setattr__(self, "_sha256", hashlib.sha256(text.encode()).hexdigest())
+        return self._sha256
 
 
 @dataclass(frozen=True, slots=True)
