@@ -18,7 +18,8 @@ import asyncio
 import atexit
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -35,6 +36,8 @@ from .store import HEARTBEAT_S, Claim, Store, store_key
 AHEAD = 4
 """Items under way or unread, as a multiple of ``in_flight``: one slow reply must not starve the server."""
 LEAST_AHEAD = 64
+_BUILD_S = 0.004  # building goes on that long before the loop hears of what is built
+_CLAIM_S = 0.002
 _WAIT_S = (0.02, 1.0)  # for a reply that another process has claimed: first and longest look again
 
 
@@ -249,6 +252,18 @@ class _Lane:
     def ahead(self) -> int:
         return max(LEAST_AHEAD, AHEAD * self.slots)
 
+    @property
+    def room(self) -> int:
+        """How many more items may be started ahead."""
+        if self.backend.local or self.fatal is not None:
+            return 0
+        return min(2 * self.slots - self.active, self.ahead - len(self.jobs))
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it is worth looking for more: a scan of what comes next should find several."""
+        return self.room * 2 >= self.slots
+
     def store_key(self, request: Request) -> str:
         return store_key(request, self.identity, self.backend.identity(request))
 
@@ -272,7 +287,8 @@ class _Loop:
         self.sending: dict[str, asyncio.Future[Response]] = {}
         self.claims: list[tuple[str, asyncio.Future[Claim]]] = []
         self.commits: list[tuple[str, str, Response, Request, asyncio.Future[None]]] = []
-        self.flushing = False
+        self.queue: deque[tuple[_Lane, RequestKey, Future[Asked]]] = deque()
+        self.building = False
         self.pumping = False
         self.closing = False
         self.thread = threading.Thread(target=self._run, name="isoprobe-ask", daemon=True)
@@ -324,8 +340,10 @@ class _Loop:
             await asyncio.wait(self.tasks, timeout=drain_s)
         for task in list(self.tasks):
             task.cancel()
+        for _, _, future in self.queue:
+            future.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        self._flush()
+        self._flush_commits()
         for lane in self.asker._lanes.values():
             await lane.backend.close()
             for future in lane.jobs.values():
@@ -344,58 +362,96 @@ class _Loop:
         job = lane.jobs.pop(key, None)
         lane.given.add(key)
         if job is None:
-            job = self._start(lane, key)
+            job = self._start(lane, key, now=True)
         job.add_done_callback(lambda done: _pass_on(done, future))
         self._wake()
 
     def _wake(self) -> None:
-        if not self.pumping:
+        if not self.pumping and not self.closing:
             self.pumping = True
             self.loop.call_soon(self._pump)
 
     def _pump(self) -> None:
         """Start upcoming items while there is room; one pass serves all that changed in this turn of the loop."""
         self.pumping = False
-        if self.closing:
-            return
         lanes = self.asker._lanes
-        reach = max((lane.ahead for lane in lanes.values()), default=LEAST_AHEAD)
+        if self.closing or not any(lane.has_room for lane in lanes.values()):
+            return
+        reach = LEAST_AHEAD + max(lane.ahead for lane in lanes.values())
         try:
-            for key in islice(self.asker._upcoming(), reach + 64):
+            for key in islice(self.asker._upcoming(), reach):
                 lane = lanes.get(key.model) or self.asker._lane(key.model)
-                if lane.backend.local or key in lane.jobs or key in lane.given or lane.fatal is not None:
-                    continue
-                if lane.active >= 2 * lane.slots or len(lane.jobs) >= lane.ahead:
+                if lane.room <= 0 or key in lane.jobs or key in lane.given:
                     continue
                 lane.jobs[key] = self._start(lane, key)
         except Exception as e:  # looking ahead is a help, never a reason to fail: the item itself will tell
             self.asker._on_event(Event("waiting", "", f"no look-ahead: {e}"))
 
-    def _start(self, lane: _Lane, key: RequestKey) -> Future[Asked]:
+    def _start(self, lane: _Lane, key: RequestKey, *, now: bool = False) -> Future[Asked]:
         future: Future[Asked] = Future()
         lane.active += 1
-        task = self.loop.create_task(self._job(lane, key, future))
+        (self.queue.appendleft if now else self.queue.append)((lane, key, future))
+        if not self.building:
+            self.building = True
+            self._task(self._build_queue())
+        return future
+
+    def _task(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self.loop.create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
-        return future
+
+    async def _build_queue(self) -> None:
+        """Build what is queued, a few milliseconds' worth for each change of threads, and start their jobs."""
+        try:
+            while self.queue and not self.closing:
+                for lane, key, future, built in await self.loop.run_in_executor(self.builder, self._build_some):
+                    self._task(self._job(lane, key, future, built))
+        finally:
+            self.building = False
+
+    def _build_some(self) -> list[tuple[_Lane, RequestKey, Future[Asked], tuple[Request, ...] | Exception]]:
+        """On the builder thread."""
+        built: list[tuple[_Lane, RequestKey, Future[Asked], tuple[Request, ...] | Exception]] = []
+        until = time.perf_counter() + _BUILD_S
+        while self.queue and (not built or time.perf_counter() < until):
+            try:
+                lane, key, future = self.queue.popleft()
+            except IndexError:
+                break
+            try:
+                requests = self.asker._requests(lane, key)
+                for request in requests:
+                    lane.store_key(request)  # hash it here: the loop has better things to do
+                built.append((lane, key, future, requests))
+            except Exception as e:
+                built.append((lane, key, future, e))
+        return built
 
     # -- one item ----------------------------------------------------------------------------------------------------
 
-    async def _job(self, lane: _Lane, key: RequestKey, future: Future[Asked]) -> None:
+    async def _job(
+        self, lane: _Lane, key: RequestKey, future: Future[Asked], built: tuple[Request, ...] | Exception
+    ) -> None:
         try:
-            requests = await self.loop.run_in_executor(self.builder, self.asker._requests, lane, key)
-            keys = tuple(lane.store_key(r) for r in requests)
-            got = await asyncio.gather(*(self._reply(lane, r, k) for r, k in zip(requests, keys, strict=True)))
+            if isinstance(built, Exception):
+                raise built
+            keys = tuple(lane.store_key(r) for r in built)
+            if len(built) == 1:
+                got = [await self._reply(lane, built[0], keys[0])]
+            else:
+                got = await asyncio.gather(*(self._reply(lane, r, k) for r, k in zip(built, keys, strict=True)))
+            stored = all(was_there for _, was_there in got)
             lane.counts.done += 1
-            lane.counts.stored += all(stored for _, stored in got)
-            replies = tuple((request, response) for request, (response, _) in zip(requests, got, strict=True))
-            future.set_result(Asked(requests[0], replies, keys, all(stored for _, stored in got)))
+            lane.counts.stored += stored
+            replies = tuple((request, response) for request, (response, _) in zip(built, got, strict=True))
+            future.set_result(Asked(built[0], replies, keys, stored))
         except asyncio.CancelledError:
             future.cancel()
         except FatalError as e:
             self._stop(lane, e)
             future.set_exception(e)
-        except BaseException as e:
+        except Exception as e:
             future.set_exception(e)
         finally:
             lane.active -= 1
@@ -431,31 +487,33 @@ class _Loop:
         slot = self.slots.setdefault(lane.config.name, asyncio.Semaphore(lane.slots))
         pause = _WAIT_S[0]
         while True:
-            async with slot:
-                claim = await self._claim(stored_as)
-                if claim.state == "done" and claim.response is not None:
-                    return claim.response, True
-                if claim.state == "mine":
-                    return await self._send(lane, request, stored_as), False
+            claim = await self._claim(stored_as)
+            if claim.state == "done" and claim.response is not None:
+                return claim.response, True
+            if claim.state == "mine":
+                break
             lane.counts.waiting_for = "another process that has claimed the request"
             await asyncio.sleep(pause)
             pause = min(2 * pause, _WAIT_S[1])
-
-    async def _send(self, lane: _Lane, request: Request, stored_as: str) -> Response:
-        if lane.fatal is not None:
+        try:
+            async with slot:
+                response = await self._send(lane, request)
+        except BaseException:
             self._release(stored_as)
+            raise
+        await self._commit(stored_as, str(request.key), response, request)
+        return response, False
+
+    async def _send(self, lane: _Lane, request: Request) -> Response:
+        if lane.fatal is not None:
             raise lane.fatal
         lane.counts.in_flight += 1
         try:
             response = await lane.backend.complete(request)
-        except BaseException:
-            self._release(stored_as)
-            raise
         finally:
             lane.counts.in_flight -= 1
         lane.counts.failed += bool(response.error)
         self._compare(lane, response)
-        await self._commit(stored_as, str(request.key), response, request)
         return response
 
     def _compare(self, lane: _Lane, response: Response) -> None:
@@ -474,52 +532,54 @@ class _Loop:
         if self.store is None:
             return Claim("mine")
         future: asyncio.Future[Claim] = self.loop.create_future()
+        if not self.claims:  # a moment's delay lets many share a transaction, and no slot waits for it
+            self.loop.call_later(_CLAIM_S, self._flush_claims)
         self.claims.append((stored_as, future))
-        self._flush_soon()
         return await future
 
     async def _commit(self, stored_as: str, item: str, response: Response, request: Request) -> None:
         if self.store is None:
             return
         future: asyncio.Future[None] = self.loop.create_future()
+        if not self.commits:
+            self.loop.call_soon(self._flush_commits)
         self.commits.append((stored_as, item, response, request, future))
-        self._flush_soon()
         await asyncio.shield(future)
 
     def _release(self, stored_as: str) -> None:
         if self.store is not None:
             self.store.release([stored_as])
 
-    def _flush_soon(self) -> None:
-        if not self.flushing:
-            self.flushing = True
-            self.loop.call_soon(self._flush)
-
-    def _flush(self) -> None:
-        """Everything that wants the store in this turn of the loop, in two transactions."""
-        self.flushing = False
+    def _flush_commits(self) -> None:
+        """Every reply that came in this turn of the loop, in one transaction."""
         commits, self.commits = self.commits, []
-        claims, self.claims = self.claims, []
-        if self.store is None:
+        if not commits or self.store is None:
             return
         try:
-            if commits:
-                self.store.put_many([c[:3] for c in commits], [c[3] for c in commits])
-                for *_, future in commits:
-                    future.done() or future.set_result(None)
+            self.store.put_many([c[:3] for c in commits], [c[3] for c in commits])
+            error = None
         except Exception as e:
-            for *_, future in commits:
-                future.done() or future.set_exception(e)
+            error = e
+        for *_, future in commits:
+            if not future.done():
+                future.set_result(None) if error is None else future.set_exception(error)
+
+    def _flush_claims(self) -> None:
+        claims, self.claims = self.claims, []
+        if not claims or self.store is None:
+            return
         try:
-            if claims:
-                for (key, waiting), claim in zip(claims, self.store.claim_many([k for k, _ in claims]), strict=True):
-                    if not waiting.done():
-                        waiting.set_result(claim)
-                    elif claim.state == "mine":  # whoever wanted it has gone
-                        self._release(key)
+            found = self.store.claim_many([key for key, _ in claims])
         except Exception as e:
-            for _, waiting in claims:
-                waiting.done() or waiting.set_exception(e)
+            for _, future in claims:
+                if not future.done():
+                    future.set_exception(e)
+            return
+        for (key, future), claim in zip(claims, found, strict=True):
+            if not future.done():
+                future.set_result(claim)
+            elif claim.state == "mine":  # whoever wanted it has gone
+                self._release(key)
 
     async def _beat(self) -> None:
         while True:
