@@ -144,12 +144,14 @@ class SpectraFamily:
         kept = [s for s in result.kept if s.id not in taken]
         removed = {**result.removed, "exclude": len(result.kept) - len(kept)}
         pool = Pool(kept, self.spec.seed, self.spec.data["extremum"], self.spec.name, removed)
+        drawn: dict[str, list[Instance]] = {}
+        for task in sorted(self.spec.tasks, key=lambda t: tuple(tasks.TASKS).index(t.kind)):
+            drawn[task.kind] = tasks.task(task.kind).draw(task, pool)
         out: dict[str, tuple[Instance, dict[str, Variant]]] = {}
         for task in self.spec.tasks:
-            kind = tasks.task(task.kind)
             planned = dict(self.plan(task))
-            for instance in kind.draw(task, pool):
-                labelled = kind.label(task, instance, planned[instance.id])
+            for instance in drawn[task.kind]:
+                labelled = tasks.task(task.kind).label(task, instance, planned[instance.id])
                 out[instance.id] = (instance, {v.id: v for v in labelled})
         return out
 

@@ -75,6 +75,10 @@ def read_yaml(path: Path, shown: str | None = None) -> YamlFile:
     return YamlFile(name, data, walk.lines)
 
 
+_PLAIN = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+_MERGE = "tag:yaml.org,2002:merge"
+
+
 class _Walk:
     """Turns YAML nodes into builtins while noting lines and duplicate keys."""
 
@@ -90,6 +94,8 @@ class _Walk:
         self.seen += 1
         if self.seen > MAX_VALUES:
             raise SpecError(Problem(self.name, line, "", f"more than {MAX_VALUES} values (aliases expanded)"))
+        if not isinstance(node, yaml.ScalarNode) and node.tag not in _PLAIN:
+            raise SpecError(Problem(self.name, line, ".".join(map(str, path)), f"the tag {node.tag} is not supported"))
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
@@ -103,8 +109,9 @@ class _Walk:
         out: dict = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
-            key = self.value(key_node, (*path, "?")) if isinstance(key_node, yaml.ScalarNode) else None
-            if key is None or key == "<<":
+            plain = isinstance(key_node, yaml.ScalarNode) and key_node.tag != _MERGE
+            key = self.value(key_node, (*path, "?")) if plain else None
+            if key is None:
                 self.problems.append(Problem(self.name, line, ".".join(map(str, path)),
                                              "a key must be plain text or a number; merge keys are not supported"))
                 continue

@@ -15,13 +15,14 @@ from importlib import import_module
 from typing import Any
 
 TASKS = {
+    "specification": "specification:Specification",
+    "scope": "scope:Scope",
+    "sufficiency": "sufficiency:Sufficiency",
+    "threshold": "threshold:Threshold",
     "extreme": "extreme:Extreme",
     "compare": "compare:Compare",
-    "specification": "specification:Specification",
-    "threshold": "threshold:Threshold",
-    "sufficiency": "sufficiency:Sufficiency",
-    "scope": "scope:Scope",
 }
+"""Kind -> class. A family's tasks draw their spectra in this order: the most demanding choose first."""
 
 
 def task(kind: str) -> Any:

@@ -1,0 +1,101 @@
+"""Specs: what is declared, and what a wrong declaration is told."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from harness import spec
+from harness.errors import SpecError
+
+ROOT = Path(__file__).parents[3]
+MAIN = ROOT / "specs" / "invariance" / "metasurface-main.yaml"
+
+
+def changed(tmp_path: Path, *changes: tuple[str, str], count: int = 1) -> Path:
+    text = MAIN.read_text()
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new, count)
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    return path
+
+
+def problems(path: Path) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        spec.load(path)
+    return [re.sub(r"^.*?x\.yaml", "x.yaml", str(p)) for p in caught.value.problems]
+
+
+def line_of(path: Path, text: str) -> int:
+    return next(i for i, line in enumerate(path.read_text().splitlines(), 1) if text in line)
+
+
+def test_every_shipped_spec_is_valid():
+    names = {s.name for s in spec.load_all(ROOT)}
+    assert {"metasurface-main", "metasurface-scope", "gold-main", "gold-scope", "filters-main", "filters-scope"} <= names
+
+
+def test_an_unknown_unit_gets_the_near_match_and_the_valid_ones(tmp_path):
+    path = changed(tmp_path, ("table_ev: {kind: csv, unit: eV", "table_ev: {kind: csv, unit: evv"))
+    assert problems(path) == [
+        f"x.yaml:{line_of(path, 'evv')}: views.table_ev.unit: 'evv' is not a unit of the axis; did you mean 'eV'? "
+        "valid: nm, um, eV, cm^-1, THz"]
+
+
+def test_several_faults_come_together_in_the_order_of_lines(tmp_path):
+    path = changed(tmp_path, ("seed: 2", "seed: two"), ("readout: decision", "readout: decide"))
+    assert [p.split(": ")[1] for p in problems(path)] == ["seed", "readout"]
+
+
+def test_an_unknown_task_names_the_nearest_kind(tmp_path):
+    path = changed(tmp_path, ("  compare:\n", "  compere:\n"))
+    assert problems(path) == [
+        f"x.yaml:{line_of(path, 'compere')}: tasks.compere: unknown property; did you mean 'compare'? "
+        "valid: extreme, compare, specification, threshold, sufficiency, scope"]
+
+
+def test_an_unknown_placeholder_names_the_nearest(tmp_path):
+    path = changed(tmp_path, ("At what {axis} is the transmission lowest?", "At what {axes} is the transmission lowest?"))
+    assert "tasks.extreme.questions.minimum: {axes} is not a placeholder; did you mean 'axis'?" in problems(path)[0]
+
+
+def test_a_task_without_its_settings_says_which_one_it_needs(tmp_path):
+    path = changed(tmp_path, ("    separation_nm: 40\n", ""))
+    assert problems(path) == [
+        f"x.yaml:{line_of(path, '  compare:')}: tasks.compare: 'separation_nm' is missing; a compare task needs it"]
+
+
+def test_an_unknown_dataset_property_is_named_with_its_line(tmp_path):
+    path = changed(tmp_path, ("polarization: y}", "polarisation: y}"))
+    (found,) = problems(path)
+    assert found.startswith(f"x.yaml:{line_of(path, 'polarisation')}: dataset.polarisation: unknown property; did you mean 'polarization'?")
+
+
+def test_an_unknown_spec_name_gets_the_near_match():
+    with pytest.raises(SpecError, match="--spec: 'gold-mian' is not a spec; did you mean 'gold-main'"):
+        spec.load_all(ROOT, ["gold-mian"])
+
+
+def test_the_hash_of_a_spec_follows_its_content(tmp_path):
+    same = changed(tmp_path, ("# Optical-spectra paper", "# Another comment"))
+    assert spec.load(same).sha256 == spec.load(MAIN).sha256
+    assert spec.load(changed(tmp_path, ("seed: 2", "seed: 4"))).sha256 != spec.load(MAIN).sha256
+
+
+def test_every_property_of_the_schema_has_a_description():
+    def bare(node, path=""):
+        if isinstance(node, dict):
+            for name, child in node.get("properties", {}).items():
+                if "description" not in child and "$ref" not in child:
+                    yield f"{path}.{name}"
+                yield from bare(child, f"{path}.{name}")
+            for key in ("items", "additionalProperties", "$defs"):
+                inner = node.get(key)
+                for child in inner.values() if key == "$defs" and inner else [inner]:
+                    yield from bare(child, path)
+
+    schemas = sorted((ROOT / "specs" / "schema").glob("*.json"))
+    assert {p.name: list(bare(spec.schema(p.name.removesuffix(".schema.json")))) for p in schemas} == {
+        p.name: [] for p in schemas}
