@@ -1,0 +1,41 @@
+"""What can be measured, one family a file. To add a metric: one function and one line here; gates can name it at once.
+
+A name may carry a reference: ``paired_difference[view=table_um]``, ``flip_rate[variant=orig-longer-wavelength]``.
+"""
+
+METRICS = {
+    "accuracy": "accuracy:accuracy",
+    "core_accuracy": "accuracy:core_accuracy",
+    "accuracy_usable": "accuracy:accuracy_usable",
+    "paired_difference": "paired:paired_difference",
+    "paired_abstention_difference": "paired:paired_abstention_difference",
+    "flip_rate": "paired:flip_rate",
+    "reproducibility": "paired:reproducibility",
+    "row_order_effect": "paired:row_order_effect",
+    "row_order_gap_effect": "paired:row_order_gap_effect",
+    "row_order_scope_effect": "scope:row_order_scope_effect",
+    "agreement_tables": "agreement:agreement_tables",
+    "agreement_all": "agreement:agreement_all",
+    "consistent_wrong": "agreement:consistent_wrong",
+    "all_correct": "agreement:all_correct",
+    "all_correct_independent": "agreement:all_correct_independent",
+    "wording_effect": "wording:wording_effect",
+    "scope_full": "scope:scope_full",
+    "d_scope": "scope:d_scope",
+    "delta_out": "scope:delta_out",
+    "high_confidence_errors": "confidence:high_confidence_errors",
+    "brier": "confidence:brier",
+    "calibration_error": "confidence:calibration_error",
+    "label_mass": "confidence:label_mass",
+    "position_preference": "choices:position_preference",
+    "abstention_rate": "choices:abstention_rate",
+    "middle_gap_abstention": "choices:middle_gap_abstention",
+    "visible_extremum_share": "choices:visible_extremum_share",
+    "specification_decoy_share": "choices:specification_decoy_share",
+    "attrition": "attrition:attrition",
+    "repetition_share": "attrition:repetition_share",
+    "truncated_share": "attrition:truncated_share",
+    "provider_error_share": "attrition:provider_error_share",
+    "unparsed_share": "attrition:unparsed_share",
+    "usable_share": "attrition:usable_share",
+}

@@ -1,0 +1,14 @@
+"""The report of a run, from its outcomes alone.
+
+    run        the run folder: run.json, outcomes.jsonl, keys.txt; reading, appending, merging
+    document   everything a report says, computed once: tables, verdicts, notes, provenance
+    WRITERS    turn the document into files; each is a pure function Document -> {path in the folder: bytes}
+    folder     calls the writers and puts the files in place
+
+To add a kind of file: one module with such a function, and one line here.
+"""
+
+WRITERS = {
+    "markdown": "markdown:write",
+    "csv": "tables_csv:write",
+}

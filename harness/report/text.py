@@ -1,0 +1,73 @@
+"""Numbers as a reader wants them, and untrusted text made harmless. Names and replies of models may hold anything."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from typing import Any
+
+from ..outcome import Estimate
+
+NO_DATA = "—"
+SMALL_N = 10
+"""Below this number of instances a percentile interval is known to be too short."""
+SMALL_MARK, FLAT_MARK = "†", "°"
+LEGEND = {
+    SMALL_MARK: f"{SMALL_MARK} fewer than {SMALL_N} instances: the interval is too short to trust.",
+    FLAT_MARK: f"{FLAT_MARK} no instance differs from another, so the interval has no width; with n instances, up to "
+               "about 3.7 / n of them could still differ.",
+    NO_DATA: f"{NO_DATA} no data, or for an interval: it cannot be had (one instance, or too few with data).",
+}
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_MARKDOWN = re.compile(r"([\\`*|\[\]~])")
+_CREDENTIALS = re.compile(r"(\w+://)[^/\s@]+@")
+
+
+def plain(text: str, limit: int = 300) -> str:
+    """One line without terminal escapes, control, private-use and direction characters; cut at ``limit``."""
+    text = _ESCAPES.sub("", text)
+    text = "".join(" " if c in "\n\r\t\v\f\x85\u2028\u2029" else c for c in text
+                   if c in "\n\r\t\v\f\x85\u2028\u2029" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
+    text = " ".join(_CREDENTIALS.sub(r"\1", text).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def markdown(text: str) -> str:
+    """``plain`` text in which nothing is markup, neither of Markdown nor of HTML."""
+    escaped = _MARKDOWN.sub(r"\\\1", html.escape(plain(text), quote=False))
+    return re.sub(r"^(#+|[-+>=]|\d+[.)])(?=\s|$)", r"\\\1", escaped)
+
+
+def spreadsheet(text: str) -> str:
+    """``plain`` text that no spreadsheet takes for a formula."""
+    text = plain(text)
+    return "'" + text if text[:1] in ("=", "+", "-", "@") else text
+
+
+def show(value: Any) -> str:
+    """One cell as plain text."""
+    if value is None:
+        return NO_DATA
+    if isinstance(value, Estimate):
+        return _estimate(value)
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
+
+
+def _estimate(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return NO_DATA
+    form = {"%": "{:.1f}", "points": "{:+.1f}"}.get(estimate.unit, "{:.3f}")
+
+    def number(value: float) -> str:
+        text = form.format(value)
+        return text if float(text) else form.format(0.0)  # never -0.0
+    if estimate.interval is None:
+        return f"{number(estimate.value)} [{NO_DATA}]"
+    low, high = estimate.interval
+    mark = SMALL_MARK if estimate.n_instances < SMALL_N else FLAT_MARK if low == high else ""
+    return f"{number(estimate.value)} [{number(low)}, {number(high)}]{mark}"
