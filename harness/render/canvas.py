@@ -52,16 +52,25 @@ class Canvas:
         clip: tuple[float, float, float, float] | None = None,
         snap: bool = False,
     ) -> None:
-        """Polylines, each (n, 2), as one path. ``width`` in points; ``snap`` puts straight lines on whole pixels."""
+        """Polylines, each (n, 2), as one path. ``width`` in points.
+
+        ``snap`` rounds width and place so that horizontal and vertical lines fill whole pixels. Agg's own snapping is
+        off by half a pixel against unsnapped curves, which would put every tick beside its value.
+        """
         gc = self.agg.new_gc()
         gc.set_foreground(color)
-        gc.set_linewidth(width)
-        gc.set_joinstyle("round")
+        gc.set_joinstyle("miter" if snap else "round")
         gc.set_capstyle("butt" if snap else "round")
-        gc.set_snap(snap)
+        gc.set_snap(False)
         self._clip(gc, clip)
+        points = np.concatenate(pieces)
+        if snap:
+            pixels = max(1, round(width * self.dpi / 72))
+            width = pixels * 72 / self.dpi
+            points = np.floor(points) + 0.5 if pixels % 2 else np.round(points)
+        gc.set_linewidth(width)
         codes = np.concatenate([[Path.MOVETO] + [Path.LINETO] * (len(p) - 1) for p in pieces]).astype(Path.code_type)
-        path = Path(self._up(np.concatenate(pieces)), codes)
+        path = Path(self._up(points), codes)
         path.should_simplify = False  # the data's own corners, whatever the user's rcParams say
         self.agg.draw_path(gc, path, IdentityTransform())
         gc.restore()

@@ -1,0 +1,32 @@
+"""A reader of rendered evidence that answers every request from what a model is shown, and from nothing else.
+
+It proves that the questions are answerable as keyed and that the evidence is readable: tables are parsed from their text,
+plots are digitised from their pixels, questions and options are read as sentences. It imports the vocabulary and
+nothing that renders, words, cuts or labels; it does not open ``Request.truth`` or ``Request.key``.
+
+    chart       what was read: an axis and sampled curves with holes
+    tables      csv, markdown and JSON text -> chart
+    raster      PNG bytes -> palette indices
+    glyphs      letters and digits by comparison with the font's own
+    axes        frame, ticks, tick labels, titles and legend of a plot
+    curves      coloured strokes -> sampled curves
+    plots       PNG bytes -> chart, by the three above
+    question    question and options -> what is asked
+    answer      the decision
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+ORACLES = {
+    "spectra": "answer:answer",
+}
+"""Kind of evidence -> the function that answers a request about it, ``(request) -> str`` (an option key)."""
+
+
+def oracle(evidence: str) -> Any:
+    """The oracle for a kind of evidence, imported on first use (scipy and matplotlib load here). Raises KeyError."""
+    module, _, name = ORACLES[evidence].partition(":")
+    return getattr(import_module(f"{__name__}.{module}"), name)
