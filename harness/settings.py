@@ -3,6 +3,9 @@
     datasets:
       moclip: ~/data/MOCLIP_dataset_10k.npz     # or ISOPROBE_MOCLIP
       gold: uvvis.csv                           # or ISOPROBE_GOLD; relative to isoprobe.yaml
+      mmimdb: ~/data/mmimdb                     # the folder that holds split.json
+      isobench: ~/data/isobench                 # folder or file of the published items
+      goldenview: ~/data/goldenview/eval.jsonl
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from .errors import Problem, SpecError, near
 from .yamlfile import read_yaml
 
 FILE = "isoprobe.yaml"
-DATASETS = ("moclip", "gold")
+DATASETS = ("moclip", "gold", "isobench", "mmimdb", "goldenview")
+FOLDERS = ("isobench", "mmimdb")
+"""Datasets that may be a folder of files."""
 
 
 def dataset_path(name: str) -> Path | None:
@@ -26,7 +31,7 @@ def dataset_path(name: str) -> Path | None:
     """
     variable = f"ISOPROBE_{name.upper()}"
     if os.environ.get(variable):
-        return _existing(Path(os.environ[variable]).expanduser(), Problem(variable, 0, "", ""))
+        return _existing(Path(os.environ[variable]).expanduser(), Problem(variable, 0, "", ""), name in FOLDERS)
     settings = Path.cwd() / FILE
     if not settings.is_file():
         return None
@@ -42,11 +47,11 @@ def dataset_path(name: str) -> Path | None:
     value = (datasets or {}).get(name)
     if value is None:
         return None
-    return _existing(settings.parent / Path(value).expanduser(), file.problem(("datasets", name), ""))
+    return _existing(settings.parent / Path(value).expanduser(), file.problem(("datasets", name), ""), name in FOLDERS)
 
 
-def _existing(path: Path, place: Problem) -> Path:
-    if not path.is_file():
+def _existing(path: Path, place: Problem, folder: bool = False) -> Path:
+    if not (path.is_file() or (folder and path.is_dir())):
         wrong = f"no file at {path}; give the path of the file, or remove the setting to use the simulated stand-in"
         raise SpecError(Problem(place.file, place.line, place.path, wrong))
     return path.resolve()

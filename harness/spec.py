@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from . import spec_paired
 from .errors import Problem, SpecError, near
 from .probe import View
 from .yamlfile import YamlFile, check_schema, read_yaml
@@ -136,8 +137,8 @@ def load(path: Path) -> Spec:
         inner = YamlFile(file.path, dataset, {p[1:]: n for p, n in file.lines.items() if p[:1] == ("dataset",)})
         problems += [Problem(p.file, p.line, f"dataset.{p.path}" if p.path else "dataset", p.message)
                      for p in check_schema(inner, schema("dataset"))]
-    if not problems and name == "spec":
-        problems = list(_check_tasks(file))
+    if not problems:
+        problems = list(_check_tasks(file) if name == "spec" else spec_paired.check(file))
     if problems:
         raise SpecError(sorted(problems, key=lambda p: (p.line, p.path)))
     return _freeze(file, path, family)

@@ -1,0 +1,93 @@
+"""A user's own paired data, with no Python: one JSON object a line, two inputs, one answer.
+
+The spec names the columns of the inputs and the answer space. A text input is a string; an image input is a path
+relative to the file, or a list of such paths. Optional columns: ``id``, ``cluster``, ``question``, ``options`` (an
+object key -> text), ``regime``, ``golden`` (an input's name), ``alone`` (input -> answer), ``sufficient`` (input ->
+true or false) and, for the prompt's placeholders, any other column that holds a string or a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..errors import DataError, near
+from .paired import REGIMES, Pair, PairedSet, Piece, canonical, check_ids, check_options, need, read_jsonl
+from .pictures import read_picture
+
+KNOWN = ("id", "cluster", "question", "options", "answer", "regime", "golden", "alone", "sufficient")
+
+
+def load(path: str | Path, inputs: Mapping[str, str], answer: Mapping[str, Any], n: int | None = None, **_: Any) -> PairedSet:
+    """Items in file order.
+
+    Args:
+        inputs: name of an input (also its column) -> ``text`` or ``image``.
+        answer: the answer space (see :func:`harness.datasets.paired.canonical`).
+
+    Raises:
+        DataError: names file and line.
+    """
+    path = Path(path)
+    items = [_item(f"{path}:{line}", number, row, path.parent, inputs, answer)
+             for number, (line, row) in enumerate(read_jsonl(path))]
+    return PairedSet(path.stem, check_ids(items, path)[:n])
+
+
+def _item(place: str, number: int, row: dict[str, Any], folder: Path, inputs: Mapping[str, str],
+          answer: Mapping[str, Any]) -> Pair:
+    name = str(row.get("id", f"{number:04d}"))
+    options: tuple[tuple[str, str], ...] = ()
+    if row.get("options") is not None:
+        if not isinstance(row["options"], dict) or len(row["options"]) < 2:
+            raise DataError(f"{place}: options must be an object of two or more keys with their texts")
+        options = check_options(row["options"], place)
+        answer = {**answer, "values": [key for key, _ in options]}
+    facts: dict[str, Any] = {"regime": row.get("regime", "")}
+    if facts["regime"] and facts["regime"] not in REGIMES:
+        raise DataError(f"{place}: regime {facts['regime']!r} is unknown{near(facts['regime'], REGIMES)}")
+    for column, read in (("alone", partial(_alone, answer=answer, place=place)), ("sufficient", _flag)):
+        if row.get(column) is not None:
+            _names(row[column], inputs, f"{place}: {column}")
+            facts[column] = {key: read(value) for key, value in row[column].items()}
+    if row.get("golden") is not None:
+        _names({row["golden"]: 1} if row["golden"] else {}, inputs, f"{place}: golden")
+        facts["golden"] = row["golden"]
+    fields = {k: str(v) for k, v in row.items()
+              if k not in KNOWN and k not in inputs and isinstance(v, (str, int, float))}
+    return Pair(
+        id=name, cluster=str(row.get("cluster", name)), expected=canonical(need(row, "answer", place), answer, place),
+        inputs={key: _pieces(need(row, key, place), kind, key, folder, place) for key, kind in inputs.items()},
+        question=str(row.get("question") or ""), options=options, fields=fields, facts=facts)
+
+
+def _alone(value: Any, answer: Mapping[str, Any], place: str) -> str:
+    return canonical(value, answer, f"{place}: alone")
+
+
+def _flag(value: Any) -> bool:
+    return bool(value)
+
+
+def _names(value: Any, inputs: Mapping[str, str], place: str) -> None:
+    if not isinstance(value, dict):
+        raise DataError(f"{place}: an object input -> value is needed")
+    for name in value:
+        if name not in inputs:
+            raise DataError(f"{place}: {name!r} is no input{near(name, inputs)}")
+
+
+def _pieces(value: Any, kind: str, column: str, folder: Path, place: str) -> tuple[Piece, ...]:
+    if kind == "text":
+        if not isinstance(value, str) or not value.strip():
+            raise DataError(f"{place}: {column} must be a text that is not empty")
+        return (Piece(value),)
+    paths = value if isinstance(value, list) else [value]
+    if not paths or not all(isinstance(p, str) and p for p in paths):
+        raise DataError(f"{place}: {column} must be the path of a picture or a list of them")
+    for p in paths:
+        if not (folder / p).is_file():
+            raise DataError(f"{place}: {column}: no such picture {folder / p}")
+    return tuple(Piece(image=partial(read_picture, folder / p)) for p in paths)
