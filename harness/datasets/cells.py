@@ -73,10 +73,10 @@ def read_sheet(path: Path, sheet: str | None = None, skip_rows: int = 0) -> Shee
         return _trim(path, rows, skip_rows, True, name)
     if sheet is not None:
         raise DataError(f"{path}: dataset.sheet: a text file has no sheets; remove it")
-    return _trim(path, _text(path), skip_rows, False, "")
+    return _trim(path, _text(path, skip_rows), skip_rows, False, "")
 
 
-def _text(path: Path) -> list[Sequence[object]]:
+def _text(path: Path, skip: int) -> list[Sequence[object]]:
     if path.is_dir():
         raise DataError(f"{path}: is a folder; give a file")
     if path.stat().st_size > LIMIT:
@@ -87,7 +87,7 @@ def _text(path: Path) -> list[Sequence[object]]:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: byte {error.start} is not {encoding}; save the file as UTF-8") from None
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    first = next((line for line in text.splitlines()[skip:] if line.strip()), "")
     delimiter = max("\t;,", key=first.count)
     try:
         rows = [[cell.strip() or None for cell in row]

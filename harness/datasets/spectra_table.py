@@ -104,10 +104,13 @@ def layout(sheet: Sheet, declared: str | None) -> str:
     if not column or not row:
         raise DataError(f"{sheet.path}: one {'row' if not column else 'column'} only; a table of spectra has a line of "
                         "wavelengths and a line for every spectrum")
-    likely = [name for name, cells in zip(LAYOUTS, (column, row), strict=True) if _axis_like(cells)]
-    corner = str(sheet.rows[0][0] or "").casefold()
+    lines = dict(zip(LAYOUTS, (column, row), strict=True))
+    likely = [name for name, cells in lines.items() if _rising(cells) >= 0.5]  # one bad cell must not hide the axis
+    if len(likely) == 2:
+        likely = [name for name in likely if len(lines[name]) >= 3 and _rising(lines[name]) == 1] or likely
+    corner = str(sheet.rows[0][0]).casefold()
     if len(likely) == 2 and any(word in corner for word in ("wave", "lambda", "nm", "energy")):
-        likely = [name for name, cells in zip(LAYOUTS, (column, row), strict=True) if len(cells) >= 3][:1]
+        likely = ["first_column"]  # the word heads a column
     if len(likely) != 1:
         found = "both the first column and the first row hold" if likely else "neither the first column nor row holds"
         raise DataError(f"{sheet.path}: {found} rising numbers, so it is not clear where the wavelengths are; declare "
@@ -115,16 +118,18 @@ def layout(sheet: Sheet, declared: str | None) -> str:
     return likely[0]
 
 
-def _axis_like(cells: list[object]) -> bool:
-    """Mostly numbers, and most steps in one direction: one bad cell is to be named later, not to hide the axis."""
+def _rising(cells: list[object]) -> float:
+    """Share of the cells' steps that go the way most go, as far as they are numbers; 0 if most cells are none."""
     values = []
     for v in cells:
         try:
             values.append(float(v))  # type: ignore[arg-type]
         except (TypeError, ValueError):
             continue
-    steps = np.sign(np.diff(values))
-    return len(values) >= 0.6 * len(cells) and len(values) > 0 and bool(abs(steps.sum()) >= 0.5 * len(steps))
+    if len(values) < 0.6 * len(cells) or not values:
+        return 0.0
+    steps = np.diff(values)
+    return max((steps > 0).mean(), (steps < 0).mean()) if len(steps) else 1.0
 
 
 def names(sheet: Sheet, lines: list[tuple[object, ...]], place: Any) -> dict[str, int]:
