@@ -64,7 +64,7 @@ def read_axes(raster: Raster) -> Axes:
     """Raises DataError when frame, ticks, labels or title cannot be read."""
     grey = raster.saturation < GREY
     black = raster.where(grey & (raster.darkness > BLACK))
-    ink = (np.where(grey, raster.darkness, 0) / 255).astype(np.float32)[raster.index]
+    ink = raster.where((np.where(grey, raster.darkness, 0) / 255).astype(np.float32))
     top, bottom, left, right = frame(black)
     x_ticks = spans(black[bottom.stop + 1, left.start : right.stop]) + left.start
     y_ticks = spans(black[top.start : bottom.stop, left.start - 2]) + top.start

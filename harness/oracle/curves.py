@@ -15,7 +15,7 @@ from scipy.linalg import solveh_banded
 from scipy.ndimage import binary_dilation
 
 from ..errors import DataError
-from .axes import COLOURED, Axes, runs
+from .axes import COLOURED, GREY, Axes, runs
 from .chart import TO_NM, Curve, from_nm
 from .raster import Raster
 
@@ -48,14 +48,35 @@ class Stroke:
     sure: np.ndarray
 
 
+@dataclass(frozen=True, slots=True)
+class Dots:
+    """The coloured pixels inside the frame, in the order of columns and down each column; every array is (m,).
+
+    Attributes:
+        row, column: position inside the frame.
+        color: palette index.
+        grid: whether a grid line may lie under the pixel.
+        shape: (rows, columns) inside the frame.
+    """
+
+    row: np.ndarray
+    column: np.ndarray
+    color: np.ndarray
+    grid: np.ndarray
+    shape: tuple[int, int]
+
+
 def read_curves(raster: Raster, axes: Axes) -> list[Curve]:
     """All curves, in the legend's order; a single one is unnamed. Raises DataError when no colour is drawn."""
-    index = raster.index[axes.inside]
+    dots = coloured(raster, axes)
+    counts = np.bincount(dots.color, minlength=len(raster.colors)) * (raster.saturation > COLOURED)
+    if not counts.any():
+        raise DataError("oracle: nothing is drawn in colour inside the frame")
     if axes.legend:
         names, colors = zip(*axes.legend, strict=True)
     else:
-        names, colors = ("",), (main_color(raster, index),)
-    strokes = trace(raster, index, np.array(colors), grid_mask(axes, index.shape))
+        names, colors = ("",), (raster.colors[counts.argmax()],)
+    strokes = trace(raster, dots, np.array(colors), grid_color(raster, axes))
     for name, stroke in zip(names, strokes, strict=True):
         if np.isfinite(stroke.centre).sum() < 3:
             raise DataError(f"oracle: the plot shows no curve {name or 'at all'}")
@@ -65,38 +86,43 @@ def read_curves(raster: Raster, axes: Axes) -> list[Curve]:
     return curves
 
 
-def main_color(raster: Raster, index: np.ndarray) -> np.ndarray:
-    """The most frequent colour that is not grey."""
-    counts = np.bincount(index.ravel(), minlength=len(raster.colors)) * (raster.saturation > COLOURED)
-    if not counts.any():
-        raise DataError("oracle: nothing is drawn in colour inside the frame")
+def coloured(raster: Raster, axes: Axes) -> Dots:
+    """Finds the few thousand pixels that matter among the hundreds of thousands."""
+    inside = raster.index[axes.inside].T  # columns first
+    column, row = np.divmod(np.flatnonzero(np.take(raster.saturation >= GREY, inside)), inside.shape[1])
+    lines = np.isin(row, grid_rows(axes)) | np.isin(column, grid_columns(axes))
+    return Dots(row, column, inside[column, row], lines, inside.T.shape)
+
+
+def grid_rows(axes: Axes) -> np.ndarray:
+    return np.round(axes.y_ticks).astype(int) - axes.inside[0].start
+
+
+def grid_columns(axes: Axes) -> np.ndarray:
+    return np.round(axes.x_ticks).astype(int) - axes.inside[1].start
+
+
+def grid_color(raster: Raster, axes: Axes) -> np.ndarray:
+    """The usual grey on the rows of the ticks; white without a grid."""
+    inside = raster.index[axes.inside]
+    rows = [r for r in grid_rows(axes).tolist() if 0 <= r < len(inside)]  # a tick can also lie on the frame
+    counts = np.bincount(inside[rows].ravel(), minlength=len(raster.colors)) * (raster.saturation < GREY)
     return raster.colors[counts.argmax()]
 
 
-def grid_mask(axes: Axes, shape: tuple[int, int]) -> np.ndarray:
-    """Pixels on which a grid line may lie under the curves."""
-    mask = np.zeros(shape, dtype=bool)
-    mask[np.round(axes.y_ticks).astype(int) - axes.inside[0].start] = True
-    mask[:, np.round(axes.x_ticks).astype(int) - axes.inside[1].start] = True
-    return mask
-
-
-def trace(raster: Raster, index: np.ndarray, colors: np.ndarray, grid: np.ndarray) -> list[Stroke]:
-    """The strokes of all ``colors`` (k, 3) from palette indices inside the frame."""
-    counts = np.bincount(index[grid], minlength=len(raster.colors)) * (raster.saturation < 8)
-    backgrounds = (np.full(3, 255.0), raster.colors[counts.argmax()])
-    tables = [coverage(raster.colors, background, colors) for background in backgrounds]
-    alphas = [np.where(grid, tables[1][k][index], tables[0][k][index]) for k in range(len(colors))]
+def trace(raster: Raster, dots: Dots, colors: np.ndarray, grid: np.ndarray) -> list[Stroke]:
+    """The strokes of all ``colors`` (k, 3) over white and over a grid of that colour."""
+    plain, lined = (coverage(raster.colors, background, colors) for background in (np.full(3, 255.0), grid))
+    alphas = np.where(dots.grid, lined[:, dots.color], plain[:, dots.color])
     if len(colors) > 1:
-        owner = owners(raster.colors, colors, index, alphas)
-        alphas = [np.where(owner == k, alpha, 0) for k, alpha in enumerate(alphas)]
-    rows = np.arange(index.shape[0], dtype=np.float32)
+        alphas = alphas * (owners(raster.colors, colors, dots) == np.arange(len(colors))[:, None])
+    width = dots.shape[1]
     strokes = []
     for alpha in alphas:
-        extent = alpha.sum(axis=0)
+        extent = np.bincount(dots.column, alpha, minlength=width)
         seen = extent > 0.5
-        centre = np.full(extent.shape, np.nan)
-        centre[seen] = np.einsum("r,rc->c", rows, alpha)[seen] / extent[seen]
+        centre = np.full(width, np.nan)
+        centre[seen] = np.bincount(dots.column, alpha * dots.row, minlength=width)[seen] / extent[seen]
         strokes.append(Stroke(centre, extent, seen))
     return [apart(strokes, i) for i in range(len(strokes))]
 
@@ -105,31 +131,26 @@ def coverage(palette: np.ndarray, background: np.ndarray, colors: np.ndarray) ->
     """(k, n): how much of each palette colour is stroke k over ``background``, by projection."""
     ink = background - colors
     table = (background - palette) @ ink.T / (ink**2).sum(axis=1)
-    grey = np.ptp(palette, axis=1) < 8  # the background itself, and a grid line's soft end
-    table[grey] = 0
-    return np.where(table < FAINT, 0, np.minimum(table, 1)).T.astype(np.float32)
+    return np.where(table < FAINT, 0, np.minimum(table, 1)).T
 
 
-def owners(palette: np.ndarray, colors: np.ndarray, index: np.ndarray, alphas: list[np.ndarray]) -> np.ndarray:
-    """(h, w) the curve a pixel belongs to, -1 for none.
+def owners(palette: np.ndarray, colors: np.ndarray, dots: Dots) -> np.ndarray:
+    """(m,) the curve that each pixel belongs to, -1 for none.
 
     A strong colour decides by itself. A pale one could be the edge of several curves, and goes with the nearest strong
     pixel of its column.
     """
     distance = ((palette[:, None] - colors[None]) ** 2).sum(axis=2)
-    nearest, second = distance.argmin(axis=1), np.sort(distance, axis=1)[:, 1]
-    strong = (distance.min(axis=1) < 0.25 * second) & (np.ptp(palette, axis=1) > COLOURED)
-    owner = np.where(strong, nearest, -1).astype(np.int16)[index]
-    pale = np.flatnonzero(((owner < 0) & (np.max(alphas, axis=0) > 0)).any(axis=0))
-    part = owner[:, pale]
-    row = np.arange(part.shape[0])[:, None]
-    far = 10 * part.shape[0]
-    above = np.maximum.accumulate(np.where(part >= 0, row, -far), axis=0)
-    below = np.minimum.accumulate(np.where(part >= 0, row, far)[::-1], axis=0)[::-1]
-    source = np.where(row - above <= below - row, above, below)
-    found = np.abs(source - row) < 40
-    filled = np.take_along_axis(part, np.clip(source, 0, part.shape[0] - 1), axis=0)
-    owner[:, pale] = np.where(found, filled, -1)
+    strong = (distance.min(axis=1) < 0.25 * np.sort(distance, axis=1)[:, 1]) & (np.ptp(palette, axis=1) > COLOURED)
+    owner = np.where(strong, distance.argmin(axis=1), -1)[dots.color]
+    place = dots.column * 2 * dots.shape[0] + dots.row  # columns lie further apart than any two of their rows
+    sources, pale = np.flatnonzero(owner >= 0), np.flatnonzero(owner < 0)
+    if len(sources):
+        after = np.searchsorted(sources, pale)
+        choices = sources[np.clip([after - 1, after], 0, len(sources) - 1)]
+        reach = np.abs(place[choices] - place[pale])
+        nearest = np.where(reach[0] <= reach[1], choices[0], choices[1])
+        owner[pale] = np.where(reach.min(axis=0) < 40, owner[nearest], -1)
     return owner
 
 

@@ -64,14 +64,13 @@ def which_text(ink: np.ndarray, candidates: tuple[str, ...]) -> tuple[str, float
 @lru_cache(maxsize=256)
 def _which_text(data: bytes, shape: tuple[int, int], candidates: tuple[str, ...]) -> tuple[str, float]:
     ink = trimmed(np.frombuffer(data, dtype=np.float32).reshape(shape))
-    best = (np.inf, "", 0.0)
-    for text in candidates:
-        guess = 100 * ink.shape[1] / printed(text, 100.0).shape[1]
-        for size in guess + np.arange(-0.8, 0.81, 0.1):
-            best = min(best, (disagreement(ink, trimmed(printed(text, float(size)))), text, float(size)))
-    if best[0] > 0.5:
+    guesses = [(t, 100 * ink.shape[1] / printed(t, 100.0).shape[1]) for t in candidates]
+    text, guess = min(guesses, key=lambda g: disagreement(ink, trimmed(printed(*g))))
+    sizes = [round(float(guess + d), 2) for d in np.arange(-0.5, 0.51, 0.1)]
+    error, size = min((disagreement(ink, trimmed(printed(text, s))), s) for s in sizes)
+    if error > 0.5:
         raise DataError(f"oracle: a title of the plot is none of {', '.join(candidates)}")
-    return best[1], best[2]
+    return text, size
 
 
 def read_text(ink: np.ndarray, size: float, alphabet: str) -> str:
@@ -82,10 +81,11 @@ def read_text(ink: np.ndarray, size: float, alphabet: str) -> str:
 @lru_cache(maxsize=4096)
 def _read_text(data: bytes, shape: tuple[int, int], size: float, alphabet: str) -> str:
     ink = trimmed(np.frombuffer(data, dtype=np.float32).reshape(shape))
-    cost, text = min(_best_split(ink, size, alphabet, below) for below in (0, 1, -1))
-    if cost > CONFIDENT * (ink**2).sum():
-        raise DataError(f"oracle: a label of the plot reads {text!r} at best, which does not fit its pixels")
-    return text
+    for below in (0, 1, -1):
+        cost, text = _best_split(ink, size, alphabet, below)
+        if cost < CONFIDENT * (ink**2).sum():
+            return text
+    raise DataError(f"oracle: a label of the plot reads {text!r} at best, which does not fit its pixels")
 
 
 def _best_split(ink: np.ndarray, size: float, alphabet: str, below: int) -> tuple[float, str]:

@@ -22,8 +22,8 @@ class Raster:
     colors: np.ndarray
 
     def where(self, chosen: np.ndarray) -> np.ndarray:
-        """(height, width) bool: pixels whose colour is ``chosen`` (n,)."""
-        return chosen[self.index]
+        """(height, width): for each pixel the entry of its colour in ``chosen`` (n,), booleans or numbers."""
+        return np.take(chosen, self.index)
 
     @property
     def saturation(self) -> np.ndarray:

@@ -105,15 +105,19 @@ def nice_ticks(low: float, high: float, at_most: int) -> tuple[list[float], list
 
 
 class Axes:
-    """One pair of axes on a canvas: where the frame lies and how data become pixels."""
+    """One pair of axes on a canvas: where the frame lies, what the ticks say and how data become pixels."""
 
     def __init__(self, canvas: Canvas, style: PlotStyle, x: Limits, y: Limits):
         em = style.font_size * style.dpi / 72
         self.canvas, self.style, self.em, self.x, self.y = canvas, style, em, x, y
         self.point = style.dpi / 72
-        # centres of the frame's pixels; room for five-character labels and a title at the left
-        self.left, self.right = round(5.2 * em) + 0.5, style.width - round(1.6 * em) - 0.5
+        # centres of the frame's pixels
         self.top, self.bottom = round(2.2 * em) + 0.5, style.height - round(3.8 * em) - 0.5
+        self.y_ticks, self.y_labels = nice_ticks(*y, at_most=max(3, round((self.bottom - self.top) / (2.5 * em))))
+        widest = max(text_stamp(t, style.dpi, style.font_size).shape[1] for t in self.y_labels)
+        self.left = round(max(5.2 * em, 2.9 * em + widest)) + 0.5  # the same for all usual labels
+        self.right = style.width - round(1.6 * em) - 0.5
+        self.x_ticks, self.x_labels = nice_ticks(*x, at_most=max(3, round((self.right - self.left) / (4.5 * em))))
 
     def color(self, i: int) -> str:
         return self.style.colors[i % len(self.style.colors)]
@@ -127,9 +131,7 @@ class Axes:
     def draw(self, x_title: str, y_title: str) -> None:
         """Grid, frame, ticks, tick labels and titles."""
         em, style, canvas = self.em, self.style, self.canvas
-        x_ticks, x_labels = nice_ticks(*self.x, at_most=max(3, round((self.right - self.left) / (4.5 * em))))
-        y_ticks, y_labels = nice_ticks(*self.y, at_most=max(3, round((self.bottom - self.top) / (2.5 * em))))
-        xs, ys = self.to_x(np.array(x_ticks)), self.to_y(np.array(y_ticks))
+        xs, ys = self.to_x(np.array(self.x_ticks)), self.to_y(np.array(self.y_ticks))
         if style.grid:
             canvas.lines(
                 [segment(x, self.top, x, self.bottom) for x in xs] + [segment(self.left, y, self.right, y) for y in ys],
@@ -144,9 +146,9 @@ class Axes:
             + [segment(self.left - tick, y, self.left, y) for y in ys],
             INK, 0.8, snap=True,
         )  # fmt: skip
-        for x, label in zip(xs, x_labels, strict=True):
+        for x, label in zip(xs, self.x_labels, strict=True):
             canvas.text(x, self.bottom + 0.55 * em, label, align=(0.5, 0))
-        for y, label in zip(ys, y_labels, strict=True):
+        for y, label in zip(ys, self.y_labels, strict=True):
             canvas.text(self.left - 0.6 * em, y, label, align=(1, 0.44))
         canvas.text((self.left + self.right) / 2, style.height - 0.5 * em, x_title, align=(0.5, 1))
         canvas.text(0.6 * em, (self.top + self.bottom) / 2, y_title, align=(0, 0.5), upright=True)
