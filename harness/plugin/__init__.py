@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .options import add_options, run_of
+from .options import add_options, distributed, run_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,12 +46,11 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "probes(suite, tasks): expands declared probe families into one item a request")
-    if hasattr(config, "workerinput") or not config.pluginmanager.hasplugin("dsession"):
-        return
-    # the controller of a distributed run collects nothing itself, so it cannot wait for the first probe
-    from . import recorder
+    if distributed(config) and not hasattr(config, "workerinput"):
+        # the controller of a distributed run collects nothing itself, so it cannot wait for the first probe
+        from . import recorder
 
-    recorder.register(config)
+        recorder.register(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -62,6 +61,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     recorder.register(metafunc.config)
     expand.parametrize(metafunc, mark, run_of(metafunc.config))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Drop the placeholder of a test whose tasks none of the chosen specs has; skipping it would only be noise."""
+    items[:] = [i for i in items if not ("probe" in getattr(i, "fixturenames", ()) and is_placeholder(i))]
+
+
+def is_placeholder(item: pytest.Item) -> bool:
+    spec = getattr(item, "callspec", None)
+    return spec is not None and not hasattr(spec.params.get("probe"), "variant")
 
 
 @pytest.fixture

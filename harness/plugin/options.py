@@ -152,6 +152,11 @@ def _tuple(value: Any) -> tuple | None:
     return tuple(value) if value is not None else None
 
 
+def distributed(config: pytest.Config) -> bool:
+    """Whether this is a run of pytest-xdist; its own plugin is not registered yet when this matters."""
+    return getattr(config.option, "dist", "no") != "no"
+
+
 def run_of(config: pytest.Config) -> Run:
     """The run of this session; workers take its id from their controller."""
     if RUN not in config.stash:

@@ -1,0 +1,60 @@
+"""A line now and then on long runs: done, per second, tries, tokens, cost so far and projected, time left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+EVERY_S = 15.0
+
+
+class Progress:
+    """Counts rows on the controller and writes a line at most every ``EVERY_S`` seconds."""
+
+    def __init__(self, config: pytest.Config, total: int):
+        self.total, self.done, self.retries, self.lost = total, 0, 0, 0
+        self.tokens, self.cost = 0, 0.0
+        self.started = self.shown = time.monotonic()
+        self.fresh = 0
+        self.terminal = config.pluginmanager.get_plugin("terminalreporter")
+
+    def saw(self, row: Mapping[str, Any]) -> None:
+        self.done += 1
+        self.retries += max(0, (row["tries"] or 1) - 1)
+        self.lost += row["status"] not in ("usable",)
+        if not row["notes"].get("from_store"):
+            self.fresh += 1
+            self.tokens += (row["tokens_in"] or 0) + (row["tokens_out"] or 0)
+            self.cost += row["cost_usd"] or 0.0
+        now = time.monotonic()
+        if now - self.shown >= EVERY_S:
+            self.shown = now
+            self.write(self.line(now))
+
+    def line(self, now: float) -> str:
+        """``412 of 3,552 requests, 6.1 a second, 3 retries, ..., 8 min 32 s left``."""
+        seconds = max(1e-9, now - self.started)
+        rate = self.done / seconds
+        parts = [f"{self.done:,} of {self.total:,} requests", f"{rate:.1f} a second"]
+        if self.retries:
+            parts.append(f"{self.retries:,} retries")
+        if self.lost:
+            parts.append(f"{self.lost:,} unusable replies")
+        if self.tokens:
+            parts.append(f"{self.tokens:,} tokens")
+        if self.cost:
+            parts.append(f"${self.cost:.3f} so far, about ${self.cost * self.total / self.done:.3f} in all")
+        left = (self.total - self.done) / rate
+        parts.append(f"{int(left // 60)} min {int(left % 60)} s left")
+        return ", ".join(parts)
+
+    def write(self, line: str) -> None:
+        if self.terminal is not None:
+            self.terminal.ensure_newline()
+            self.terminal.write_line(line)
+
+    def close(self) -> None:
+        """Nothing to give back; the summary says the rest."""

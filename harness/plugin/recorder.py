@@ -1,0 +1,207 @@
+"""Controller only: collects outcome rows, keeps the run folder, shows progress, and at the end reports and judges.
+
+The controller knows the keys of all items, so a worker that dies makes requests *lost*, never a smaller n.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+from typing import Any
+
+import pytest
+
+from ..errors import IsoprobeError, Problem, SpecError, near
+from .options import Run, distributed, run_of
+from .progress import Progress
+from .status import row_of, summary, word
+
+NAME = "isoprobe-recorder"
+SEED = 20261102
+"""Seed of the resamples of every report."""
+PACKAGES = ("isoprobe", "numpy", "matplotlib", "pillow", "pytest", "pytest-xdist", "httpx", "xllamacpp", "vllm", "torch")
+
+
+def register(config: pytest.Config) -> None:
+    """Registers the recorder once, on the controller."""
+    if hasattr(config, "workerinput") or config.pluginmanager.has_plugin(NAME):
+        return
+    config.pluginmanager.register(Recorder(config), NAME)
+
+
+class Recorder:
+    def __init__(self, config: pytest.Config):
+        self.config = config
+        self.keys: list[str] = []
+        self.counts: dict[str, Counter] = {}
+        self.done: set[str] = set()
+        self.lines: list[tuple[str, dict[str, bool]]] = []
+        self.log: Any = None
+        self.progress: Progress | None = None
+        self.failed_gates = 0
+
+    @property
+    def run(self) -> Run:
+        return run_of(self.config)
+
+    # -- which items there are ---------------------------------------------------------------------------------------
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if distributed(self.config):
+            return
+        self._start(item.nodeid for item in session.items if "probe" in getattr(item, "fixturenames", ()))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        if not self.keys:
+            self._start(ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput["isoprobe_run_id"] = self.run.id
+
+    def _start(self, node_ids: Iterable[str]) -> None:
+        """Write the run's folder before the first request is sent."""
+        self.keys = [k for k in map(key_in, node_ids) if k]
+        if len(set(self.keys)) < len(self.keys):
+            twice = next(k for k, n in Counter(self.keys).items() if n > 1)
+            raise pytest.UsageError(f"two items ask {twice}; name each file once on the command line")
+        if not self.keys or self.config.option.collectonly or self.run.option("dry_run"):
+            return
+        from ..report.run import OutcomeLog, write_run
+
+        try:
+            write_run(self.run.folder, self.describe(), self.keys)
+            self.log = OutcomeLog(self.run.folder)
+        except (IsoprobeError, OSError) as error:
+            raise pytest.UsageError(str(error)) from None
+        self.progress = Progress(self.config, len(self.keys))
+
+    def describe(self) -> dict[str, Any]:
+        """``run.json``: what is run, on which data, by which versions; no secrets, no time but the start."""
+        from ..build import family
+
+        run = self.run
+        used = {k.split("/", 1)[0] for k in self.keys}
+        specs = {}
+        for spec in run.specs:
+            if spec.name in used:
+                data = family(spec).data
+                specs[spec.name] = {
+                    "version": spec.version, "sha256": spec.sha256, "title": spec.title, "seed": spec.seed,
+                    "tables": list(spec.tables), "file": spec.file,
+                    "dataset": {"name": data.name, "kind": data.kind, "licence": data.licence, "source": data.source}}
+        packages = {}
+        for name in PACKAGES:
+            try:
+                packages[name] = metadata.version(name)
+            except metadata.PackageNotFoundError:
+                continue
+        select = run.selection
+        return {
+            "id": run.id, "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "specs": specs,
+            "models": {name: settings(config) for name, config in run.models.items()}, "seed": SEED,
+            "selection": {"views": select.views, "limit": select.limit, "repeat": select.repeat, "shard": select.shard},
+            "gate": run.option("gate"), "packages": packages,
+            "python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}",
+        }
+
+    # -- what comes back -----------------------------------------------------------------------------------------------
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" or self.log is None:
+            return
+        row = row_of(report)
+        if row is None:
+            return
+        self.log.append(row)
+        self.done.add(row["key"])
+        self.counts.setdefault(row["model"], Counter())[word(row)] += 1
+        if self.progress:
+            self.progress.saw(row)
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if self.log is None:
+            return
+        self.log.close()
+        if self.progress:
+            self.progress.close()
+        for key in self.keys:
+            if key not in self.done:
+                self.counts.setdefault(key.split("/", 7)[7], Counter())["lost"] += 1
+        try:
+            self._report()
+        except IsoprobeError as error:
+            self.lines.append((f"no report: {error}", {"red": True}))
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+            return
+        if self.failed_gates and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _report(self) -> None:
+        from ..gates import failed
+        from ..report.folder import write_report
+        from ..report.recorded import load
+
+        recorded = load(self.run.folder)
+        document = write_report(self.run.folder, recorded.outcomes, recorded.run, self._gates(), recorded.notes)
+        kinds = {s["dataset"]["kind"] for s in recorded.run["specs"].values()}
+        self.lines.append((f"evidence: {' and '.join(sorted(kinds))}", {}))
+        bad = failed(document.verdicts)
+        self.failed_gates = len(bad)
+        for verdict in bad:
+            self.lines.append((f"{verdict.result.upper()} {verdict.gate.name} ({verdict.model}): {verdict.message}",
+                               {"red": True}))
+        if document.verdicts:
+            held = len(document.verdicts) - len(bad)
+            self.lines.append((f"gates: {held} of {len(document.verdicts)} verdicts hold", {"green": not bad}))
+        self.lines.append((f"report: {self.run.folder / 'report.md'}", {"bold": True}))
+
+    def _gates(self) -> Sequence[Any]:
+        profile = self.run.option("gate")
+        if not profile:
+            return ()
+        from ..gates import gates_of
+        from ..spec import load_declaration
+
+        profiles = gates_of(load_declaration(self.run.root, "gates"))
+        if profile not in profiles:
+            raise SpecError(Problem("--gate", 0, "", f"{profile!r} is not a profile of specs/gates.yaml{near(profile, profiles)}"))
+        return profiles[profile]
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not self.counts:
+            return
+        terminalreporter.section("isoprobe", sep="=")
+        for line in summary(self.counts):
+            terminalreporter.line(line)
+        for line, markup in self.lines:
+            terminalreporter.line(line, **markup)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        if not self.run.option("dry_run") or not self.keys:
+            return None
+        from .dryrun import show
+
+        show(self.config, self.run, self.keys)
+        return True
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """A model's configuration as recorded: what differs from empty. It names the variable of a key, never the key."""
+    return {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if getattr(config, f.name)}
+
+
+def key_in(node_id: str) -> str:
+    """The request key inside a node id (``file::test[key]``, with or without a group suffix), or ""."""
+    start, end = node_id.find("["), node_id.rfind("]")
+    key = node_id[start + 1 : end] if 0 <= start < end else ""
+    return key if key.count("/") >= 7 else ""
