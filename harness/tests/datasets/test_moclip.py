@@ -108,7 +108,7 @@ def test_an_unknown_polarization_names_the_valid_ones():
 ])
 def test_the_stand_in_leaves_enough_clear_dips_in_every_band(polarization, clear, in_bands):
     found = moclip.metasurface({"polarization": polarization}, Path())
-    assert (found.name, found.kind, len(found.spectra)) == ("metasurface", "simulated", 2400)
+    assert (found.name, found.kind, len(found.spectra)) == ("metasurface", "simulated", 2600)
     assert found.spectra[0].wavelength_nm.tolist() == WVL.tolist()
     values = np.stack([s.response for s in found.spectra])
     assert 0 <= values.min() < values.max() <= 1

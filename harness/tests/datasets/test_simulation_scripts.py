@@ -25,6 +25,7 @@ def test_the_metasurface_script_draws_the_stored_pillars():
     stored = np.load(DATA / "metasurface.npz", allow_pickle=False)
     np.testing.assert_array_equal(make.geometries(make.COUNT), stored["params"])
     np.testing.assert_array_equal(make.geometries(40), stored["params"][:40])
+    np.testing.assert_array_equal(make.bare_shares(make.COUNT), stored["bare_share"])
 
 
 def test_the_metasurface_script_reproduces_stored_spectra():
