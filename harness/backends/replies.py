@@ -38,6 +38,7 @@ def lines(request: Request, answers: Mapping[str, str]) -> Response:
     """
     labels = {o.key: o.label for o in request.options}
     demanded = request.answer.get("lines") or [{"label": "ANSWER", "about": "answer"}]
-    text = "\n".join(f"{line['label']}: {labels.get(answers[line['about']], answers[line['about']])}"
-                     for line in demanded if line["about"] in answers)
+    said = [(line["label"], labels.get(answers[line["about"]], answers[line["about"]]))
+            for line in demanded if line["about"] in answers]
+    text = "\n".join(f"{label}: {value}" if label else value for label, value in said)  # some forms demand no label
     return Response(text=text, usage=FREE)

@@ -128,6 +128,11 @@ BEHAVIOURS: dict[str, Behaviour | str] = {
     "never_abstain": never_abstain,
     "always_abstain": always_abstain,
     "coin": coin,
+    # of the modality suites
+    "copy_answer": "harness.backends.self_knowledge:copy_answer",
+    "ideal_self_knower": "harness.backends.self_knowledge:ideal_self_knower",
+    "over_claimer": "harness.backends.self_knowledge:over_claimer",
+    "under_claimer": "harness.backends.self_knowledge:under_claimer",
 }
 """Name -> function, or "module:function" where it is loaded on first use."""
 
