@@ -112,10 +112,10 @@ class PairedFamily:
         facts: dict[str, Any] = {k: v for k, v in pair.facts.items() if k not in ("alone",)}
         facts |= {"arm": wording.arm(self.spec, view), "inputs": [first, second], "simulated": self._loaded[1],
                   "score": self.spec.data.get("score", "accuracy"),
-                  "shared": self._instance(pair, view) != pair.id}
+                  "once": sorted(pair.once), "shared": self._instance(pair, view) != pair.id}
         if "alone" in pair.facts:
             facts["answers"] = {**pair.facts["alone"], "both": pair.expected}
-        return Truth(expected=pair.expected, cluster=pair.cluster, core=bool(facts["arm"]), facts=facts)
+        return Truth(expected=pair.expected, cluster=pair.cluster, core=False, facts=facts)
 
     def find(self, key: RequestKey) -> Pair:
         if key.instance not in self._by_id:
@@ -129,8 +129,8 @@ class PairedFamily:
                        {VARIANT: Variant(VARIANT, p.id, "same", p.expected, True, p.facts)}) for p in self.data.items}
 
     def core_variants(self) -> set[tuple[str, str]]:
-        """(instance, variant) of every item: each exists in every view."""
-        return {(p.id, VARIANT) for p in self.data.items}
+        """None: core variants are the same question in every view, and here a view takes evidence away."""
+        return set()
 
     def check(self) -> list[str]:
         """Draw or decode every picture; one line on the source, then the defects of published labels.

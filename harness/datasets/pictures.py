@@ -73,7 +73,7 @@ def shrink(picture: Image.Image, longest: int) -> Image.Image:
 def encode(picture: Image.Image, colours: int | None = None) -> bytes:
     """PNG bytes without any metadata. ``colours`` quantises drawings to a palette, which makes them small."""
     if colours:
-        picture = picture.quantize(colours, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        picture = picture.quantize(colours, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     out = io.BytesIO()
-    picture.save(out, "PNG", optimize=False, compress_level=9)
+    picture.save(out, "PNG", compress_level=6)
     return out.getvalue()
