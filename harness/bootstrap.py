@@ -86,7 +86,7 @@ class Resamples:
         value = point(metric, rows)
         if value is None:
             return Estimate(None, None, n_instances, n_requests, metric.unit)
-        units = np.unique(rows.unit)
+        units = np.flatnonzero(np.bincount(rows.unit))
         if len(units) < 2:
             return Estimate(value, None, n_instances, n_requests, metric.unit)
         resampled = metric.compute(rows, self.weights)
@@ -129,13 +129,12 @@ def jackknife(compute: Callable[[Rows, np.ndarray], np.ndarray], rows: Rows, uni
     return np.concatenate(parts)
 
 
-def total(rows: Rows, weights: np.ndarray, values: np.ndarray | float = 1.0) -> np.ndarray:
-    """(B,) weighted sums over rows of ``values`` (n,): the building block of nearly every metric."""
-    n_units = weights.shape[1]
+def total(rows: Rows, weights: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
+    """(B,) weighted sums over rows of ``values`` (n,), or of ones: the building block of nearly every metric."""
     if not len(rows):
         return np.zeros(len(weights))
     unit = rows.unit
-    per_unit = np.bincount(unit, np.broadcast_to(values, unit.shape), n_units)
+    per_unit = np.bincount(unit, values, weights.shape[1]).astype(float)
     used = slice(unit.min(), unit.max() + 1)  # the units of one spec stand next to each other
     return weights[:, used] @ per_unit[used]
 

@@ -1,8 +1,8 @@
 """Thresholds on estimates, and the exit status that follows from them.
 
 A gate passes only on evidence. It *fails* when its bound is missed, or when an arm that it covers (a task in a view)
-has not one usable reply; it is *undecided* when there is no data, too few instances, no interval where one is asked for,
-or when requests were lost. Undecided counts as failed unless the gate says ``undecided: pass``.
+has not one usable reply; it is *undecided* when there is no data, too few instances, no interval where one is asked
+for, or when requests were lost. Undecided counts as failed unless the gate says ``undecided: pass``.
 
 ``where: {task: "*"}`` gives one verdict for each task, so that a task that always fails can't hide behind a mean.
 """
@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Literal
+
+import numpy as np
 
 from .bootstrap import Resamples, point
 from .errors import DataError, KeyLookupError, Problem, SpecError, near
@@ -71,7 +73,9 @@ def _gate(entry: Any, path: tuple[Any, ...], fault: Callable[[tuple[Any, ...], s
         faults += 1
         fault((*path, key) if key else path, message)
     for key in entry:
-        if key not in known:
+        if key is True:  # YAML 1.1
+            bad("on", 'a plain on is read as true; write "on" in quotes')
+        elif key not in known:
             bad(str(key), f"{key!r} is not a property of a gate{near(key, sorted(known))}")
     for key in ("name", "metric"):
         if not isinstance(entry.get(key), str) or not entry[key]:
@@ -118,10 +122,12 @@ def evaluate(gates: Iterable[Gate], rows: Rows, resamples: Resamples,
     Args:
         models: that were to be asked; one without a single row is undecided, not absent.
     """
-    asked = sorted({*models, *rows.distinct("model")}) or ["(no model)"]
+    of_model = dict(rows.split("model"))
+    asked = sorted({*models, *of_model}) or ["(no model)"]
+    none = rows.take(np.zeros(len(rows), bool))
     return tuple(
-        _verdict(part, model, rows.where(model=model), resamples)
-        for gate in gates for model in asked for part in _each(gate, rows.where(model=model))
+        _verdict(part, model, of_model.get(model, none), resamples)
+        for gate in gates for model in asked for part in _each(gate, of_model.get(model, none))
     )
 
 
@@ -195,13 +201,9 @@ def _dead_arm(metric: Metric, rows: Rows) -> str:
     """An arm without a usable reply, unless it is attrition itself that is judged."""
     if METRICS[metric.function.__name__].startswith("attrition:"):
         return ""
-    for spec in rows.distinct("spec"):
-        for task in rows.where(spec=spec).distinct("task"):
-            arm = rows.where(spec=spec, task=task)
-            for view in arm.distinct("view"):
-                if not arm.where(view=view).usable.any():
-                    return f"{spec}/{task} in {view}"
-    return ""
+    dead = [f"{spec}/{task} in {view}" for spec, here in rows.split("spec") for task, asked in here.split("task")
+            for view, arm in asked.split("view") if not arm.usable.any()]
+    return dead[0] if dead else ""
 
 
 def _worst(metric: Metric, rows: Rows) -> str:
@@ -210,8 +212,8 @@ def _worst(metric: Metric, rows: Rows) -> str:
         return ""
     values = [
         (abs(value - metric.ideal), f"{task} {value:.1f}")
-        for spec in rows.distinct("spec") for task in rows.where(spec=spec).distinct("task")
-        if (value := point(metric, metric.select(rows.where(spec=spec, task=task)))) is not None
+        for _, here in rows.split("spec") for task, asked in here.split("task")
+        if (value := point(metric, metric.select(asked))) is not None
     ]
     return f"; farthest from ideal: {max(values)[1]}" if len(values) > 1 else ""
 

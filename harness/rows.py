@@ -1,7 +1,8 @@
 """Outcomes as columns: what every metric reads.
 
-``Rows.of(outcomes)`` sorts by key and codes each column once, on first use; a selection (``where``, ``take``) is an
-index into the same columns, so it keeps the numbering of the units and can still find the partner of a row outside it.
+``Rows.of(outcomes)`` sorts by model and key and codes each column once, on first use; a selection (``where``, ``take``)
+is an index into the same columns, so it keeps the numbering of the units and can still find the partner of a row
+outside it. The rows of one model stand together: what is done for one model takes time by its rows, not by all.
 
 The *unit* of the bootstrap is the cluster where the outcome names one, else the instance, always within its spec.
 """
@@ -17,7 +18,7 @@ import numpy as np
 from .errors import DataError, near
 from .outcome import LOST, Outcome
 
-KEY = ("spec", "task", "instance", "variant", "view", "template", "repeat", "model")
+KEY = ("model", "spec", "task", "instance", "variant", "view", "template", "repeat")
 """The columns that name one request (see ``RequestKey``)."""
 COLUMNS = tuple(f.name for f in fields(Outcome))
 UNHASHABLE = ("options", "probabilities", "claims", "missing", "near_misses", "facts", "notes")
@@ -102,6 +103,7 @@ class Rows:
     def of(cls, outcomes: Iterable[Outcome | Mapping[str, Any]]) -> Rows:
         """All outcomes, one a key (see :func:`unique`), whatever order they come in."""
         kept = unique(o if isinstance(o, Outcome) else Outcome.from_row(o) for o in outcomes)
+        kept.sort(key=lambda o: o.model)
         return cls(_Columns(kept), np.arange(len(kept)))
 
     def __len__(self) -> int:
@@ -131,7 +133,9 @@ class Rows:
 
     def union(self, *others: Rows) -> Rows:
         """The rows that are in any of the selections, each once."""
-        return Rows(self._columns, np.unique(np.concatenate([self._index, *(o._index for o in others)])))
+        index = np.concatenate([self._index, *(o._index for o in others)])
+        start = index.min(initial=len(self._columns.outcomes))
+        return Rows(self._columns, start + np.flatnonzero(np.bincount(index - start)))
 
     def partners(self, column: str, reference: Any) -> tuple[np.ndarray, Rows]:
         """The request that differs from each row in ``column`` alone, where it is ``reference``.
@@ -151,6 +155,14 @@ class Rows:
         found = partner >= 0
         return found, Rows(columns, partner[found])
 
+    def split(self, column: str) -> list[tuple[Any, Rows]]:
+        """The values that occur, sorted, each with its rows."""
+        codes, names = self._columns.codes(column)
+        order = np.argsort(codes[self._index], kind="stable")
+        ends = np.cumsum(np.bincount(codes[self._index], minlength=len(names)))
+        parts = np.split(self._index[order], ends[:-1])
+        return [(value, Rows(self._columns, part)) for value, part in zip(names, parts, strict=True) if len(part)]
+
     # -- columns --------------------------------------------------------------------------------------------------
 
     @property
@@ -165,10 +177,9 @@ class Rows:
         """(n,) bool: the column has this value (or, for a list, tuple or set, one of these)."""
         codes, names = self._columns.codes(column)
         wanted = value if isinstance(value, list | tuple | set | frozenset) else (value,)
-        hits = [names[v] for v in wanted if v in names]
-        if len(hits) == 1:
-            return codes[self._index] == hits[0]
-        return np.isin(codes[self._index], hits)
+        hit = np.zeros(len(names), bool)
+        hit[[names[v] for v in wanted if v in names]] = True
+        return hit[codes[self._index]]
 
     def distinct(self, column: str) -> list[Any]:
         """The values that occur, sorted."""
@@ -181,6 +192,10 @@ class Rows:
             pairs = zip(self._columns.values(left), self._columns.values(right), strict=True)
             return np.array([a is not None and a == b for a, b in pairs], bool)
         return self._columns.cached(("same", left, right), make)[self._index]
+
+    def derived(self, name: str, make: Callable[[Rows], np.ndarray]) -> np.ndarray:
+        """(n,) of an array that ``make`` computes from all rows, once for all selections under ``name``."""
+        return self._columns.cached(("derived", name), lambda: make(self.everything))[self._index]
 
     def numbers(self, column: str) -> np.ndarray:
         """(n,) float, NaN where the value is None."""
@@ -196,28 +211,34 @@ class Rows:
 
     @property
     def usable(self) -> np.ndarray:
-        return self.among("status", "usable")
+        return self._flag("usable", lambda o: o.status == "usable")
 
     @property
     def attempted(self) -> np.ndarray:
         """(n,) bool: all but the lost, which no model has answered badly."""
-        return ~self.among("status", LOST)
+        return self._flag("attempted", lambda o: o.status != LOST)
 
     @property
     def correct(self) -> np.ndarray:
         """(n,) bool; a row that is not usable is never correct."""
-        return self.usable & self.among("correct", True)
+        return self._flag("correct", lambda o: o.status == "usable" and o.correct is True)
 
     @property
     def abstained(self) -> np.ndarray:
         """(n,) bool; a row that is not usable has not abstained."""
-        return self.usable & self.among("abstained", True)
+        return self._flag("abstained", lambda o: o.status == "usable" and o.abstained is True)
+
+    def _flag(self, name: str, value: Callable[[Outcome], bool]) -> np.ndarray:
+        def make() -> np.ndarray:
+            return np.fromiter(map(value, self._columns.outcomes), bool, len(self._columns.outcomes))
+        return self._columns.cached(("flag", name), make)[self._index]
 
     # -- groups and units -----------------------------------------------------------------------------------------
 
     def groups(self, *columns: str) -> np.ndarray:
-        """(n,) int below ``len(everything)``: equal where all the columns are equal."""
-        return self._columns.groups(columns)[self._index]
+        """(n,) int from 0: equal where all the columns are equal. With ``model`` first they stay small for one model."""
+        group = self._columns.groups(columns)[self._index]
+        return group - group.min() if len(group) else group
 
     @property
     def unit(self) -> np.ndarray:
@@ -231,4 +252,4 @@ class Rows:
 
     @property
     def n_instances(self) -> int:
-        return len(np.unique(self.groups("spec", "instance")))
+        return int(np.count_nonzero(np.bincount(self.groups("spec", "instance"))))

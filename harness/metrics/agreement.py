@@ -7,7 +7,7 @@ that is not usable agrees with nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -16,27 +16,32 @@ from ..rows import Rows
 from .accuracy import core
 from .metric import metric
 
-VARIANT = ("spec", "task", "instance", "variant", "template", "repeat", "model")
+VARIANT = ("model", "spec", "task", "instance", "variant", "template", "repeat")
 
 
 def all_views(rows: Rows) -> Rows:
-    return _complete(rows, core(rows.everything), core(rows))
+    return _complete(core(rows), "core views", core)
 
 
 def table_views(rows: Rows) -> Rows:
-    return _complete(rows, core(rows.everything.where(modality="table")), core(rows.where(modality="table")))
+    return _complete(_core_tables(rows), "core tables", _core_tables)
 
 
-def _complete(rows: Rows, shown: Rows, rows_in_views: Rows) -> Rows:
+def _core_tables(rows: Rows) -> Rows:
+    return core(rows.where(modality="table"))
+
+
+def _complete(rows: Rows, name: str, shown: Callable[[Rows], Rows]) -> Rows:
     """The rows of the variants that have all the views shown in their spec; two views at least."""
-    if not len(rows_in_views):
-        return rows_in_views
-    views_of_spec = np.zeros(len(rows.everything), int)
-    _, first = np.unique(shown.groups("spec", "view"), return_index=True)
-    np.add.at(views_of_spec, shown.groups("spec")[first], 1)
-    needed = views_of_spec[rows_in_views.groups("spec")]
-    group = rows_in_views.groups(*VARIANT)
-    return rows_in_views.take((np.bincount(group)[group] == needed) & (needed > 1))
+    def views_of_spec(everything: Rows) -> np.ndarray:
+        seen = shown(everything)
+        views, spec = seen.groups("spec", "view"), seen.codes("spec")
+        _, first = np.unique(views, return_index=True)
+        return np.bincount(spec[first], minlength=everything.codes("spec").max() + 1)[everything.codes("spec")]
+    if not len(rows):
+        return rows
+    needed, group = rows.derived(name, views_of_spec), rows.groups(*VARIANT)
+    return rows.take((np.bincount(group)[group] == needed) & (needed > 1))
 
 
 def _by_variant(rows: Rows) -> tuple[Rows, np.ndarray, np.ndarray]:
@@ -94,7 +99,6 @@ def all_correct_independent(rows: Rows, weights: np.ndarray) -> np.ndarray:
 
 def _task_types(rows: Rows) -> Iterator[list[Rows]]:
     """For each spec, task, template and model: its rows, view by view."""
-    kind = rows.groups("spec", "task", "template", "model")
-    view = rows.groups("view")
+    kind = rows.groups("model", "spec", "task", "template")
     for k in np.unique(kind):
-        yield [rows.take((kind == k) & (view == v)) for v in np.unique(view[kind == k])]
+        yield [view for _, view in rows.take(kind == k).split("view")]

@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,7 @@ def metric(unit: str, ideal: float | None, rows: Callable[..., Rows] = attempted
     return declare
 
 
+@cache
 def load(name: str) -> Metric:
     """The metric of this name, e.g. ``accuracy`` or ``paired_difference[view=table_um]``.
 

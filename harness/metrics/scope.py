@@ -14,16 +14,16 @@ from ..rows import Rows
 from .metric import attempted, metric
 from .paired import pairs
 
-QUESTION = ("spec", "task", "instance", "view", "template", "repeat", "model")
+QUESTION = ("model", "spec", "task", "instance", "view", "template", "repeat")
 
 
 def _with_cuts(rows: Rows, *cuts: str) -> Rows:
     """Rows of the questions that were asked after each of these cuts."""
     rows = attempted(rows).where(cut=list(cuts))
-    group, size = rows.groups(*QUESTION), len(rows.everything)
-    complete = np.ones(size, bool)
+    group = rows.groups(*QUESTION)
+    complete = np.ones(len(rows) and group.max() + 1, bool)
     for cut in cuts:
-        complete &= np.bincount(group[rows.among("cut", cut)], minlength=size) > 0
+        complete &= np.bincount(group[rows.among("cut", cut)], minlength=len(complete)) > 0
     return rows.take(complete[group])
 
 

@@ -8,14 +8,14 @@ from ..bootstrap import share
 from ..rows import Rows
 from .metric import attempted, metric
 
-EVIDENCE = ("spec", "task", "instance", "view", "template", "repeat", "model")
+EVIDENCE = ("model", "spec", "task", "instance", "view", "template", "repeat")
 
 
 def both_wordings(rows: Rows) -> Rows:
     """Rows of the instances that one view asks about in both wordings; energy-worded probes exist on eV views only."""
     rows = attempted(rows).where(wording=["wavelength", "energy"])
     group, energy = rows.groups(*EVIDENCE), rows.among("wording", "energy")
-    size = len(rows.everything)
+    size = len(rows) and group.max() + 1
     both = (np.bincount(group[energy], minlength=size) > 0) & (np.bincount(group[~energy], minlength=size) > 0)
     return rows.take(both[group])
 

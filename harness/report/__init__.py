@@ -1,6 +1,7 @@
 """The report of a run, from its outcomes alone.
 
-    run        the run folder: run.json, outcomes.jsonl, keys.txt; reading, appending, merging
+    run        the files of a run: run.json, outcomes.jsonl, keys.txt
+    recorded   a run as one row a request, lost ones included; several runs as one
     document   everything a report says, computed once: tables, verdicts, notes, provenance
     WRITERS    turn the document into files; each is a pure function Document -> {path in the folder: bytes}
     folder     calls the writers and puts the files in place

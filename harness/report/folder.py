@@ -20,7 +20,7 @@ def write_report(folder: Path, outcomes: Iterable[Outcome | Mapping[str, Any]], 
     Args:
         run: ``run.json`` (see ``harness.report.run``).
         gates: to be judged; the document holds their verdicts.
-        notes: shown at the top, e.g. those of ``harness.report.run.load``.
+        notes: shown at the top, e.g. those of ``harness.report.recorded.load``.
 
     Raises:
         RunError: the folder cannot be written.

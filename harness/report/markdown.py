@@ -52,8 +52,8 @@ def _what_was_run(document: Document) -> str:
         here = rows.where(spec=spec)
         lost = int(here.among("status", LOST).sum())
         lines.append(
-            f"- **{markdown(spec)}**: {markdown(str(about.get('title') or ''))} **{markdown(kind)} data**, "
-            f"{_count(here.n_instances, 'instance')}, {_count(len(here) - lost, 'request')}"
+            f"- **{markdown(spec)}**{': ' if about.get('title') else ''}{markdown(str(about.get('title') or ''))}; "
+            f"**{markdown(kind)} data**, {_count(here.n_instances, 'instance')}, {_count(len(here) - lost, 'request')}"
             + (f", {lost} more lost" if lost else ""))
     if document.simulated:
         lines += ["", "**Simulated data:** the evidence of "
@@ -67,8 +67,8 @@ def _reading(document: Document) -> str:
              if isinstance(cell, Estimate | None) and mark in show(cell)}
     return "\n".join([
         f"Value [95 % interval]: {markdown(document.resamples.kind)} interval from {len(weights):,} resamples of "
-        f"instances (of clusters where there are any), seed {document.resamples.seed}; the variants, views and models of "
-        "one instance stay together. Intervals are not corrected for multiple comparisons.",
+        f"instances (of clusters where there are any), seed {document.resamples.seed}; the variants, views and models "
+        "of one instance stay together. Intervals are not corrected for multiple comparisons.",
         *(["The replies were recorded by several runs."] if run.get("runs") else []),
         *(markdown(text) for mark, text in LEGEND.items() if mark in marks),
     ])
@@ -78,7 +78,7 @@ def _verdicts(document: Document) -> str:
     bad = failed(document.verdicts)
     head = f"**{len(bad)} of {len(document.verdicts)} verdicts count as failed.**" if bad else \
         f"**All {len(document.verdicts)} verdicts count as passed.**"
-    lines = [[v.gate.name, v.model, v.result + (" (counts as passed)" if v.result == "undecided" and v not in bad else ""),
+    lines = [[v.gate.name, v.model, f"{v.result}, allowed" if v.result == "undecided" and v not in bad else v.result,
               v.message] for v in document.verdicts]
     return f"{head}\n\n{_grid(('gate', 'model', 'verdict', 'why'), lines)}"
 
@@ -86,14 +86,17 @@ def _verdicts(document: Document) -> str:
 def table_text(table: Table) -> str:
     """A table as GitHub Markdown."""
     numeric = [all(not isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))]
-    return _grid(table.columns, [[show(cell) for cell in row] for row in table.rows], numeric)
+    return _grid(table.columns, table.rows, numeric)
 
 
-def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[bool] = ()) -> str:
-    return tabulate(
-        [[markdown(cell) for cell in row] for row in rows], [markdown(c) for c in columns], "github",
-        disable_numparse=True, colalign=["right" if i < len(numeric) and numeric[i] else "left" for i in range(len(columns))],
-    )
+def _grid(columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Sequence[bool] = ()) -> str:
+    sides = ["right" if i < len(numeric) and numeric[i] else "left" for i in range(len(columns))]
+    return tabulate([[_cell(cell) for cell in row] for row in rows], [markdown(c) for c in columns], "github",
+                    disable_numparse=True, colalign=sides)
+
+
+def _cell(value: Any) -> str:
+    return markdown(value) if isinstance(value, str) else show(value)
 
 
 def _provenance(document: Document) -> Iterator[str]:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ..bootstrap import Resamples
 from ..errors import KeyLookupError, near
 from ..metrics.metric import load
@@ -50,11 +48,7 @@ def lines(rows: Rows, columns: Sequence[str]) -> Lines:
     if not columns:
         return [((), rows)]
     column, *rest = columns
-    return [
-        ((value, *values), inner)
-        for value in rows.distinct(column)
-        for values, inner in lines(rows.where({column: value}), rest)
-    ]
+    return [((value, *values), inner) for value, part in rows.split(column) for values, inner in lines(part, rest)]
 
 
 def grid(rows_by_line: Lines, resamples: Resamples, by: Sequence[str], cells: Mapping[str, Cell],
@@ -76,12 +70,9 @@ def grid(rows_by_line: Lines, resamples: Resamples, by: Sequence[str], cells: Ma
 
 def fill(line: Rows, resamples: Resamples, cells: Iterable[Cell]) -> tuple[list[Estimate], Rows]:
     """The estimate of each cell, and the rows that entered any of them."""
-    estimates, entered = [], line.take(np.zeros(len(line), bool))
-    for cell in cells:
-        metric, chosen = load(cell.metric), line.where(cell.where)
-        estimates.append(resamples.estimate(metric, chosen))
-        entered = entered.union(metric.select(chosen))
-    return estimates, entered
+    asked = [(load(cell.metric), line.where(cell.where)) for cell in cells]
+    estimates = [resamples.estimate(metric, rows) for metric, rows in asked]
+    return estimates, Rows.union(*(metric.select(rows) for metric, rows in asked))
 
 
 def main_tasks(rows: Rows) -> Rows:
