@@ -2,7 +2,7 @@
 
 The precedence is that of the modality paper, appendix D: a loop that the server detected, then a reply cut by the token
 budget, then an error of the provider, then a reply that lacks a demanded field. Nothing is filled in: an outcome that
-is not usable has no choice, is neither correct nor wrong, and says in ``notes["said"]`` what could be read, if anything.
+is not usable has no choice and is neither correct nor wrong; ``notes["said"]`` holds what could be read, if anything.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def outcome(
     key, truth = request.key, request.truth
     facts = {str(k): builtin(v) for k, v in truth.facts.items()}
     shares = {str(k): float(v) for k, v in reading.probabilities.items()} if reading and usable else {}
-    recorded = {**(reading.notes if reading else {}), **(notes or {})}
+    served = {k: v for r in responses for k, v in r.extra.get("notes", {}).items()}
+    recorded = {**(reading.notes if reading else {}), **served, **(notes or {})}
     if not usable and said is not None:
         recorded["said"] = said
     last = responses[-1] if responses else Response(error="no reply")

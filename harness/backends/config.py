@@ -27,7 +27,8 @@ READOUTS = {
 }
 """What each backend can be read by, the preferred one first."""
 
-NOT_IN_IDENTITY = frozenset({"threads", "latency_s", "serve_args", "env", "python", "start_timeout_s", "prefix_cache"})
+NOT_IN_IDENTITY = frozenset({"threads", "latency_s", "backoff_s", "key_optional", "env", "python", "start_timeout_s",
+                             "fast_args"})
 """Options that change how fast a reply comes, never which reply."""
 
 
@@ -147,6 +148,8 @@ def _config(name: str, entry: Mapping[str, Any]) -> ModelConfig:
     for key, least in (("in_flight", 1), ("max_tries", 1), ("timeout_s", 0.001)):
         if key in entry and not (isinstance(entry[key], int | float) and entry[key] >= least):
             raise BackendError(f"models.{name}.{key}: {entry[key]!r}; a number of at least {least:g} is needed")
+    if re.match(r"https?://[^/]*@", str(entry.get("base_url", ""))):
+        raise BackendError(f"models.{name}.base_url: it holds a user name or password; use key_env")
     modalities = tuple(entry.get("modalities", ("text", "image")))
     for m in modalities:
         if m not in ("text", "image"):
@@ -162,7 +165,7 @@ _AD_HOC = {
 
 
 def resolve(name: str, configs: Mapping[str, ModelConfig]) -> ModelConfig:
-    """The configuration that ``--model NAME`` means: one declared, or ``chat:``, ``systemone:``, ``openrouter:`` ad hoc.
+    """The configuration that ``--model NAME`` means: declared, or ``chat:``, ``systemone:``, ``openrouter:``.
 
     Raises:
         BackendError: no such name; says the nearest one, or how the form should look.
@@ -181,6 +184,8 @@ def resolve(name: str, configs: Mapping[str, ModelConfig]) -> ModelConfig:
     if not match:
         raise BackendError(f"model {name!r}: the form is {_AD_HOC[kind]}")
     url = match["url"].rstrip("/")
+    if "@" in url.partition("://")[2].partition("/")[0]:
+        raise BackendError("a --model address holds a user name or password; put the key into ISOPROBE_API_KEY")
     if kind == "chat":
         return ModelConfig(name, "chat", model=match["model"], base_url=url, key_env="ISOPROBE_API_KEY",
                            options={"key_optional": True})

@@ -1,0 +1,81 @@
+"""What the HTTP backends share: one request, its usage, and failures as raw replies."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..probe import Part, Request, Response, Usage
+from .base import Backend
+from .config import ModelConfig
+from .meter import Meter
+from .transport import GaveUp, Transport, close_client
+
+IMAGE_TOKENS = 1000
+"""What an image counts towards the limit of tokens a minute before the service has said what it used."""
+
+
+class HttpBackend(Backend):
+    """A service that answers one POST a request. A subclass says where, what, and how to read it."""
+
+    def __init__(self, config: ModelConfig, meter: Meter | None = None) -> None:
+        super().__init__(config, meter)
+        self.transport = Transport(config, meter)
+
+    def url(self, request: Request) -> str:
+        raise NotImplementedError
+
+    def body(self, request: Request) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def parse(self, request: Request, data: Mapping[str, Any]) -> Response:
+        """The reply. Raises TransientError when it is not whole, GaveUp when asking again cannot help."""
+        raise NotImplementedError
+
+    async def complete(self, request: Request) -> Response:
+        try:
+            return await self.post(self.url(request), self.body(request), request)
+        except GaveUp as e:
+            return Response(error=str(e), finish_reason="error", tries=e.tries)
+
+    async def post(self, url: str, body: Mapping[str, Any], request: Request) -> Response:
+        """One reply with its usage counted; raises GaveUp."""
+        tokens = estimated_tokens(request)
+        sent = await self.transport.post(url, body, lambda data: self.parse(request, data), tokens=tokens)
+        usage = self.transport.meter.after_reply(sent.value.usage, tokens)
+        return replace(sent.value, usage=usage, tries=sent.tries, latency_s=sent.latency_s)
+
+    async def close(self) -> None:
+        await close_client()
+
+
+def estimated_tokens(request: Request) -> int:
+    """About how many tokens a request takes: a quarter of its characters, IMAGE_TOKENS an image, and what it may write."""
+    written = int(request.sampling.get("max_tokens", 0) or 0)
+    return len(request.text) // 4 + IMAGE_TOKENS * len(request.images) + min(written, 500)
+
+
+def data_url(part: Part) -> str:
+    """An image as a data URL."""
+    return f"data:{part.media_type or 'image/png'};base64,{base64.b64encode(part.image).decode()}"
+
+
+def usage(said: Any) -> Usage:
+    """Token counts of a reply in either naming (prompt/completion, input/output); None where the service is silent."""
+    said = said if isinstance(said, dict) else {}
+    into = said.get("prompt_tokens_details") or said.get("input_tokens_details") or {}
+    out = said.get("completion_tokens_details") or said.get("output_tokens_details") or {}
+    cost = said.get("cost")
+    return Usage(
+        tokens_in=_int(said.get("prompt_tokens", said.get("input_tokens"))),
+        tokens_cached=_int(into.get("cached_tokens")),
+        tokens_out=_int(said.get("completion_tokens", said.get("output_tokens"))),
+        tokens_reasoning=_int(out.get("reasoning_tokens")),
+        cost_usd=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
+    )
+
+
+def _int(value: Any) -> int | None:
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,255 @@
+"""HTTP with retries: one keep-alive client a process, back-off with full jitter, and a verdict on every failure.
+
+===================================  ================================================================================
+what came back                       what it means
+===================================  ================================================================================
+408 409 425 429 5xx 529, a broken    worth another try after ``Retry-After`` (seconds or an HTTP date), or after a
+connection, a body that is cut       random wait below base * 2^try
+short, HTML, not JSON, or empty
+401 402 403 404 501                  the run stops: trying again without a change by the user cannot help
+any other 4xx                        this one request cannot be served; its error is its outcome
+an error object inside a 200         as the code inside it says
+===================================  ================================================================================
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import json
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+import httpx
+
+from ..errors import BackendError, FatalError, TransientError
+from .config import ModelConfig
+from .meter import Meter
+
+T = TypeVar("T")
+
+BACKOFF_S = (0.5, 30.0)
+"""Base and cap of the random waits."""
+LONGEST_WAIT_S = 900.0
+"""A service that asks for more than that stops the run."""
+_RETRIED = frozenset({408, 409, 425, 429, 529})
+_ADVICE = {
+    401: "the key is missing or wrong: set the environment variable {key_env}",
+    402: "the account has no credit left: top it up",
+    403: "the key has no access to this model, or the input was blocked: check the account's permissions",
+    404: "there is no such model or address: check the model id and base_url",
+    501: "this server cannot serve this kind of request for this model: choose another backend or readout",
+}
+
+
+class GaveUp(BackendError):
+    """One request has no answer: it cannot be served, or every try failed. ``tries`` were made."""
+
+    def __init__(self, message: str, tries: int) -> None:
+        super().__init__(message)
+        self.tries = tries
+
+
+class _Unreachable(TransientError):
+    """Nothing listens there, or there is no such host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent(Generic[T]):
+    """A parsed reply, the tries it took, and how long the last one lasted."""
+
+    value: T
+    tries: int
+    latency_s: float
+
+
+class Key(httpx.Auth):
+    """The secret of a service. It never shows: not in a repr, a header dump, or a traceback's locals."""
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return "Key(***)" if self._value else "Key()"
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        if self._value:
+            request.headers["Authorization"] = f"Bearer {self._value}"
+        yield request
+
+    def redact(self, body: bytes) -> bytes:
+        """A body without the key, whoever put it there."""
+        return body.replace(self._value.encode(), b"***") if self._value else body
+
+
+class Transport:
+    """Posts JSON to one service for one model.
+
+    Raises:
+        FatalError: the environment variable that ``config.key_env`` names is not set.
+    """
+
+    def __init__(self, config: ModelConfig, meter: Meter | None) -> None:
+        self.config = config
+        self.meter = meter or Meter()
+        self.key = Key(os.environ.get(config.key_env, "").strip() if config.key_env else "")
+        if config.key_env and not self.key and not config.options.get("key_optional"):
+            raise FatalError(f"model {config.name}: set the environment variable {config.key_env} to its key")
+        self.backoff_s = tuple(config.options.get("backoff_s", BACKOFF_S))
+        self._random = random.Random()
+
+    async def post(
+        self, url: str, body: Mapping[str, Any], parse: Callable[[dict[str, Any]], T], *, tokens: int = 0
+    ) -> Sent[T]:
+        """Send until ``parse`` accepts the reply's JSON object.
+
+        Args:
+            parse: raises TransientError for a reply that is not whole; what it returns is the result.
+            tokens: about how many the request will use, for the limit a minute.
+
+        Raises:
+            GaveUp, FatalError, StopSending: see the module docstring.
+        """
+        content = json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode()
+        for tries in range(1, self.config.max_tries + 1):
+            await self.meter.before_send(tokens)
+            started = time.perf_counter()
+            try:
+                value = parse(await self._once(url, content))
+                return Sent(value, tries, time.perf_counter() - started)
+            except TransientError as e:
+                last = e
+            except GaveUp as e:
+                e.tries = tries
+                raise
+            if tries < self.config.max_tries:
+                wait = self._wait(tries, last)
+                self.meter.retry(f"{self.config.name}: {last}", wait)
+                await asyncio.sleep(wait)
+        if isinstance(last, _Unreachable) and self.config.max_tries > 1:
+            raise FatalError(f"model {self.config.name}: nothing answers at {url} ({self.config.max_tries} tries); start "
+                             "the server or correct base_url. Every reply so far is kept; run again to go on")
+        raise GaveUp(f"{last} (gave up after {self.config.max_tries} tries)", self.config.max_tries)
+
+    async def _once(self, url: str, content: bytes) -> dict[str, Any]:
+        try:
+            async with asyncio.timeout(self.config.timeout_s):
+                reply = await shared_client().post(
+                    url, content=content, headers={"Content-Type": "application/json"}, auth=self.key)
+        except TimeoutError:
+            raise TransientError(f"no reply within {self.config.timeout_s:g} s") from None
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as e:
+            raise FatalError(f"model {self.config.name}: {url}: {e}; check base_url") from None
+        except httpx.ConnectError as e:
+            raise _Unreachable(f"no connection: {e}") from None
+        except (httpx.TransportError, httpx.DecodingError) as e:  # broken, refused, cut short
+            raise TransientError(f"{type(e).__name__}: {e}" if str(e) else type(e).__name__) from None
+        raw = self.key.redact(reply.content)
+        if reply.status_code >= 300:
+            self.fail(reply.status_code, _message(raw), retry_after(reply.headers.get("retry-after")))
+        text = raw.decode("utf-8", "replace")
+        try:
+            data = json.loads(text, strict=False)
+        except (ValueError, RecursionError):
+            kind = "HTML" if text.lstrip()[:1] == "<" else "an empty body" if not text.strip() else "a body cut short"
+            raise TransientError(f"{kind} with status {reply.status_code}") from None
+        if not isinstance(data, dict):
+            raise TransientError(f"a JSON {type(data).__name__} with status {reply.status_code} where an object is due")
+        self.check(data.get("error"))
+        return data
+
+    def check(self, error: Any) -> None:
+        """Raise what an error object inside a reply means; nothing where there is none."""
+        if not error:
+            return
+        fields = error if isinstance(error, dict) else {"message": error}
+        metadata = fields.get("metadata") if isinstance(fields.get("metadata"), dict) else {}
+        headers = metadata.get("headers") if isinstance(metadata.get("headers"), dict) else {}
+        after = headers.get("Retry-After") or metadata.get("retry_after") or metadata.get("retry_after_seconds")
+        message = " ".join(str(x) for x in (fields.get("message"), metadata.get("raw")) if x)
+        code = str(fields.get("code") or fields.get("status") or "")
+        self.fail(int(code) if code.isdigit() else 502, message or "an error without a message",
+                  retry_after(None if after is None else str(after)))
+
+    def fail(self, status: int, message: str, after: float | None) -> None:
+        """Raise the verdict on a failure of that HTTP status (or code inside a reply)."""
+        said = f"{status}: {message[:500]}" if message else str(status)
+        if status in _ADVICE:
+            advice = _ADVICE[status].format(key_env=self.config.key_env or "of its key (key_env)")
+            raise FatalError(f"model {self.config.name}: the service answered {said}; {advice}. "
+                             "Every reply so far is kept; run again to go on")
+        if status in _RETRIED or status >= 500:
+            if after is not None and after > LONGEST_WAIT_S:
+                raise FatalError(f"model {self.config.name}: the service answered {said} and asks to wait "
+                                 f"{after:.0f} s; run again then: every reply so far is kept")
+            raise TransientError(said, after)
+        raise GaveUp(f"the service answered {said}", 1)
+
+    def _wait(self, tries: int, error: TransientError) -> float:
+        base, cap = self.backoff_s
+        wait = self._random.uniform(0.0, min(cap, base * 2.0 ** (tries - 1)))
+        if error.retry_after_s is None:
+            return wait
+        if str(error).startswith(("429", "503", "529")):  # said to one, meant for all
+            self.meter.pause(error.retry_after_s, f"the service's Retry-After ({error.retry_after_s:.0f} s)")
+        return error.retry_after_s + min(wait, 0.1 * error.retry_after_s)
+
+
+def retry_after(value: str | None, now: float | None = None) -> float | None:
+    """Seconds to wait by a ``Retry-After`` header: a number, or an HTTP date; None where it is neither."""
+    if not value:
+        return None
+    if re.fullmatch(r"\s*\d+(\.\d+)?\s*", value):
+        return float(value)
+    try:
+        due = email.utils.parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, due.timestamp() - (time.time() if now is None else now))
+
+
+def _message(raw: bytes) -> str:
+    """What a failed reply says, as one line."""
+    text = raw[:20_000].decode("utf-8", "replace")
+    try:
+        data = json.loads(text)
+        error = data.get("error", data) if isinstance(data, dict) else data
+        text = str(error.get("message", error) if isinstance(error, dict) else error)
+    except (ValueError, AttributeError):
+        if text.lstrip().startswith("<"):
+            text = re.sub(r"<[^>]*>", " ", text)
+    return re.sub(r"[\s\x00-\x1f\x7f-\x9f]+", " ", text).strip()[:500]
+
+
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
+_LOOPBACK = ("all://127.0.0.1", "all://localhost", "all://[::1]")
+
+
+def shared_client() -> httpx.AsyncClient:
+    """The client of the running loop: a process has one loop that sends, and so one pool of connections."""
+    loop = asyncio.get_running_loop()
+    client = _clients.get(loop)
+    if client is None:
+        client = _clients[loop] = httpx.AsyncClient(
+            timeout=httpx.Timeout(None, connect=30.0),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0),
+            mounts=dict.fromkeys(_LOOPBACK),  # straight to its server, whatever proxy the environment names
+            headers={"User-Agent": "isoprobe"},
+        )
+    return client
+
+
+async def close_client() -> None:
+    """Close the running loop's client, if there is one."""
+    client = _clients.pop(asyncio.get_running_loop(), None)
+    if client is not None:
+        await client.aclose()
