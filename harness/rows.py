@@ -161,7 +161,7 @@ class Rows:
         order = np.argsort(codes[self._index], kind="stable")
         ends = np.cumsum(np.bincount(codes[self._index], minlength=len(names)))
         parts = np.split(self._index[order], ends[:-1])
-        return [(value, Rows(self._columns, part)) for value, part in zip(names, parts, strict=True) if len(part)]
+        return [(value, Rows(self._columns, part)) for value, part in zip(names, parts, strict=False) if len(part)]
 
     # -- columns --------------------------------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ class Rows:
     # -- groups and units -----------------------------------------------------------------------------------------
 
     def groups(self, *columns: str) -> np.ndarray:
-        """(n,) int from 0: equal where all the columns are equal. With ``model`` first they stay small for one model."""
+        """(n,) int from 0: equal where all the columns are. With ``model`` first they stay small for one model."""
         group = self._columns.groups(columns)[self._index]
         return group - group.min() if len(group) else group
 

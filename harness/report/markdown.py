@@ -1,4 +1,7 @@
-"""``report.md``: verdicts first, then the tables, then where everything comes from."""
+"""``report.md``: verdicts first, then the tables, then where everything comes from.
+
+When a run was started stands in run.json only, so that the same run made again gives the same report.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +108,7 @@ def _provenance(document: Document) -> Iterator[str]:
         for key, value in run.get(name, {}).items():
             yield f"### {title}: {markdown(str(key))}"
             yield _grid(("property", "value"), list(_flat(value)))
-    rest = {k: v for k, v in run.items() if k not in ("specs", "models", "notes")}
+    rest = {k: v for k, v in run.items() if k not in ("id", "started", "specs", "models", "notes")}
     yield "### Run"
     yield _grid(("property", "value"), list(_flat(rest)))
 

@@ -9,6 +9,7 @@ A run that was killed leaves a valid folder; ``harness.report.recorded`` makes o
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -72,7 +73,6 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 def write_run(folder: Path, run: Mapping[str, Any], keys: Iterable[str] | None = None) -> None:
     """Write ``run.json`` in one step, and ``keys.txt`` where ``keys`` are given. ``schema`` is filled in."""
-    folder.mkdir(parents=True, exist_ok=True)
     if keys is not None:
         replace_file(folder / KEYS, "".join(f"{key}\n" for key in keys).encode())
     text = json.dumps({"schema": SCHEMA, **run}, indent=2, ensure_ascii=False, sort_keys=False)
@@ -148,12 +148,13 @@ def read_outcomes(folder: Path) -> tuple[list[Outcome], list[str]]:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write in one step: a reader sees the old file or the new one, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(data)
         os.replace(partial, path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()
         raise RunError(f"{path}: cannot be written ({error.strerror}); is the folder writable and the disk not full?") \
             from None

@@ -72,7 +72,8 @@ def fill(line: Rows, resamples: Resamples, cells: Iterable[Cell]) -> tuple[list[
     """The estimate of each cell, and the rows that entered any of them."""
     asked = [(load(cell.metric), line.where(cell.where)) for cell in cells]
     estimates = [resamples.estimate(metric, rows) for metric, rows in asked]
-    return estimates, Rows.union(*(metric.select(rows) for metric, rows in asked))
+    none = line.where(status=())
+    return estimates, none.union(*(metric.select(rows) for metric, rows in asked))
 
 
 def main_tasks(rows: Rows) -> Rows:

@@ -19,8 +19,11 @@ accuracy = load("accuracy")
 def mixed(n: int = 30, rows_each: int = 4, seed: int = 0):
     """Instances of which each has its own chance of being answered right."""
     chance = np.random.default_rng(seed)
-    return [row(instance=f"i{i:02}", variant=f"v{k}", choice="A" if chance.random() < p else "B")
-            for i, p in enumerate(chance.random(n)) for k in range(rows_each)]
+    return [
+        row(instance=f"i{i:02}", variant=f"v{k}", choice="A" if chance.random() < p else "B")
+        for i, p in enumerate(chance.random(n))
+        for k in range(rows_each)
+    ]
 
 
 def test_every_resample_draws_as_many_units_as_there_are_in_each_spec():
@@ -58,11 +61,13 @@ def test_weights_do_not_depend_on_the_order_of_the_outcomes():
 
 def test_adding_a_spec_or_a_model_changes_no_number_of_another():
     alone = mixed()
-    more = [*alone, *(row(spec="a-first", instance=f"x{i}") for i in range(7)),
-            *(row(model="z", instance=o.instance, variant=o.variant) for o in alone)]
+    more = [
+        *alone,
+        *(row(spec="a-first", instance=f"x{i}") for i in range(7)),
+        *(row(model="z", instance=o.instance, variant=o.variant) for o in alone),
+    ]
     a, b = Rows.of(alone), Rows.of(more)
-    assert (Resamples.draw(a).estimate(accuracy, a)
-            == Resamples.draw(b).estimate(accuracy, b.where(spec="s", model="m")))
+    assert Resamples.draw(a).estimate(accuracy, a) == Resamples.draw(b).estimate(accuracy, b.where(spec="s", model="m"))
 
 
 def test_no_data_is_none_and_never_zero():
@@ -76,7 +81,9 @@ def test_one_cluster_has_an_estimate_but_no_interval():
 
 
 def test_a_cell_that_most_resamples_may_miss_has_no_interval():
-    rows = Rows.of([row(instance=f"i{i}", view="plot_nm" if i < 2 else "table_nm", choice="AB"[i % 2]) for i in range(40)])
+    rows = Rows.of(
+        [row(instance=f"i{i}", view="plot_nm" if i < 2 else "table_nm", choice="AB"[i % 2]) for i in range(40)]
+    )
     # two of forty units: (38/40)^40 = 13 % of the resamples hold neither
     assert Resamples.draw(rows).estimate(accuracy, rows.where(view="plot_nm")).interval is None
 
@@ -98,7 +105,9 @@ def test_bca_intervals_equal_those_of_scipy_up_to_the_noise_of_resampling():
 
 
 def test_clustered_intervals_are_wider_than_rowwise_ones_when_rows_of_an_instance_are_alike():
-    alike = [row(instance=f"i{i:02}", variant=f"v{k}", choice="A" if i % 2 else "B") for i in range(30) for k in range(8)]
+    alike = [
+        row(instance=f"i{i:02}", variant=f"v{k}", choice="A" if i % 2 else "B") for i in range(30) for k in range(8)
+    ]
     apart = [row(instance=f"{o.instance}-{o.variant}", choice=o.choice) for o in alike]
     clustered, rowwise = (Resamples.draw(r).estimate(accuracy, r) for r in (Rows.of(alike), Rows.of(apart)))
     assert width(clustered) > 2.5 * width(rowwise)  # all 8 rows alike: sqrt(8) = 2.8 times

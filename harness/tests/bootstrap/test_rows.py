@@ -38,8 +38,11 @@ def test_dict_rows_and_outcomes_give_the_same():
 
 def test_where_takes_a_value_or_several():
     rows = Rows.of([row(view=v) for v in ("table_nm", "table_ev", "plot_nm")])
-    assert [len(rows.where(view="table_ev")), len(rows.where(view=["table_ev", "plot_nm"])), len(rows.where(view="x"))] \
-        == [1, 2, 0]
+    assert [
+        len(rows.where(view="table_ev")),
+        len(rows.where(view=["table_ev", "plot_nm"])),
+        len(rows.where(view="x")),
+    ] == [1, 2, 0]
 
 
 def test_where_reaches_into_facts():
@@ -53,7 +56,9 @@ def test_an_unknown_column_names_the_nearest_one():
 
 
 def test_a_selection_finds_partners_outside_itself():
-    rows = Rows.of([row(view="table_nm", choice="A"), row(view="table_ev", choice="B"), row(view="plot_nm", instance="i1")])
+    rows = Rows.of(
+        [row(view="table_nm", choice="A"), row(view="table_ev", choice="B"), row(view="plot_nm", instance="i1")]
+    )
     found, partners = rows.where(view=["table_ev", "plot_nm"]).partners("view", "table_nm")
     assert (sorted(found), [o.choice for o in partners.outcomes]) == ([False, True], ["A"])
 
@@ -64,8 +69,14 @@ def test_unusable_rows_are_neither_correct_nor_abstained():
 
 
 def test_the_unit_is_the_cluster_where_there_is_one_within_its_spec():
-    rows = Rows.of([row(instance="i0", cluster="film"), row(instance="i1", cluster="film"), row(instance="i2"),
-                    row(spec="t", cluster="film")])
+    rows = Rows.of(
+        [
+            row(instance="i0", cluster="film"),
+            row(instance="i1", cluster="film"),
+            row(instance="i2"),
+            row(spec="t", cluster="film"),
+        ]
+    )
     assert rows.units == [("s", "film"), ("s", "i2"), ("t", "film")]
 
 

@@ -31,14 +31,29 @@ def outcomes(draw):
                 continue
             p = round(float(random.random()), 2)
             choice = str(random.choice([q.expected, *q.wrong, "undetermined"]))
-            made.append(row(
-                spec="scope" if scope else "main", task=q.task, instance=q.instance, variant=q.variant, view=q.view,
-                core=q.core and q.view != "table_ev_desc", cut=q.cut, deletion=q.deletion, wording=q.wording,
-                first=q.first, decoy=q.decoy, expected=q.expected, choice=choice,
-                status="usable" if random.random() < readable else "unparsed", model=str(random.choice(["m", "n"])),
-                repeat=int(random.integers(2)), confidence=p, probabilities={choice: p, "other": 1 - p},
-                probability_kind="readout",
-            ))
+            made.append(
+                row(
+                    spec="scope" if scope else "main",
+                    task=q.task,
+                    instance=q.instance,
+                    variant=q.variant,
+                    view=q.view,
+                    core=q.core and q.view != "table_ev_desc",
+                    cut=q.cut,
+                    deletion=q.deletion,
+                    wording=q.wording,
+                    first=q.first,
+                    decoy=q.decoy,
+                    expected=q.expected,
+                    choice=choice,
+                    status="usable" if random.random() < readable else "unparsed",
+                    model=str(random.choice(["m", "n"])),
+                    repeat=int(random.integers(2)),
+                    confidence=p,
+                    probabilities={choice: p, "other": 1 - p},
+                    probability_kind="readout",
+                )
+            )
     return made
 
 
@@ -125,21 +140,25 @@ def complete_variants(rows, everything):
 
 
 def agreement_all(rows, everything):
-    return mean(len({o.choice if o.status == "usable" else o.key for o in g}) == 1
-                for g in complete_variants(rows, everything))
+    return mean(
+        len({o.choice if o.status == "usable" else o.key for o in g}) == 1 for g in complete_variants(rows, everything)
+    )
 
 
 def consistent_wrong(rows, everything):
-    return mean(len({o.choice if o.status == "usable" else o.key for o in g}) == 1 and not right(g[0])
-                for g in complete_variants(rows, everything))
+    return mean(
+        len({o.choice if o.status == "usable" else o.key for o in g}) == 1 and not right(g[0])
+        for g in complete_variants(rows, everything)
+    )
 
 
 def all_correct_independent(rows, everything):
     variants = complete_variants(rows, everything)
     total = 0.0
     for group in grouped([g[0] for g in variants], "spec", "task", "template", "model").values():
-        here = [g for g in variants if (g[0].spec, g[0].task, g[0].model)
-                == (group[0].spec, group[0].task, group[0].model)]
+        here = [
+            g for g in variants if (g[0].spec, g[0].task, g[0].model) == (group[0].spec, group[0].task, group[0].model)
+        ]
         chance = 1.0
         for view in {o.view for o in here[0]}:
             chance *= mean(right(o) for g in here for o in g if o.view == view) / 100
@@ -148,14 +167,20 @@ def all_correct_independent(rows, everything):
 
 
 def wording_effect(rows):
-    groups = [g for g in grouped([o for o in rows if o.wording], *QUESTION).values() if len({o.wording for o in g}) == 2]
-    return (mean(right(o) for g in groups for o in g if o.wording == "energy")
-            - mean(right(o) for g in groups for o in g if o.wording == "wavelength"))
+    groups = [
+        g for g in grouped([o for o in rows if o.wording], *QUESTION).values() if len({o.wording for o in g}) == 2
+    ]
+    return mean(right(o) for g in groups for o in g if o.wording == "energy") - mean(
+        right(o) for g in groups for o in g if o.wording == "wavelength"
+    )
 
 
 def with_cuts(rows, *cuts):
-    return [{o.cut: o for o in g} for g in grouped([o for o in rows if o.cut in cuts], *QUESTION).values()
-            if {o.cut for o in g} == set(cuts)]
+    return [
+        {o.cut: o for o in g}
+        for g in grouped([o for o in rows if o.cut in cuts], *QUESTION).values()
+        if {o.cut for o in g} == set(cuts)
+    ]
 
 
 def d_scope(rows):
@@ -176,8 +201,11 @@ def high_confidence_errors(rows):
 
 
 def brier(rows):
-    return mean(sum((p - (k == o.expected)) ** 2 for k, p in ({o.expected: 0.0} | o.probabilities).items()) / 100
-                for o in rows if o.status == "usable")
+    return mean(
+        sum((p - (k == o.expected)) ** 2 for k, p in ({o.expected: 0.0} | o.probabilities).items()) / 100
+        for o in rows
+        if o.status == "usable"
+    )
 
 
 def calibration_error(rows):
@@ -201,19 +229,38 @@ def visible_extremum_share(rows):
 
 
 def specification_decoy_share(rows):
-    return mean(o.choice == o.decoy for o in core(rows)
-                if o.task == "specification" and o.status == "usable" and not right(o))
+    return mean(
+        o.choice == o.decoy for o in core(rows) if o.task == "specification" and o.status == "usable" and not right(o)
+    )
 
 
 def middle_gap_abstention(rows):
     return mean(gone(o) for o in rows if (o.cut, o.deletion) == ("inside", "middle"))
 
 
-SLOW = [accuracy, accuracy_usable, attrition, paired_difference, flip_rate, reproducibility, row_order_effect,
-        wording_effect, d_scope, delta_out, scope_full, brier, calibration_error, position_preference,
-        visible_extremum_share, specification_decoy_share, middle_gap_abstention]
+SLOW = [
+    accuracy,
+    accuracy_usable,
+    attrition,
+    paired_difference,
+    flip_rate,
+    reproducibility,
+    row_order_effect,
+    wording_effect,
+    d_scope,
+    delta_out,
+    scope_full,
+    brier,
+    calibration_error,
+    position_preference,
+    visible_extremum_share,
+    specification_decoy_share,
+    middle_gap_abstention,
+]
 OF_EVERYTHING = [agreement_all, consistent_wrong, all_correct_independent]
-quick = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+quick = settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 
 
 def resamples(rows, seed=0):

@@ -25,23 +25,32 @@ def weighted(name, outcomes, counts):
 
 # 8 requests: 4 right, 2 wrong, 1 unparsed, 1 provider error; and 1 lost
 STATUSES = [
-    row(instance="i0"), row(instance="i1"), row(instance="i2"), row(instance="i3"),
-    row(instance="i4", choice="B"), row(instance="i5", choice="B"),
-    row(instance="i6", status="unparsed"), row(instance="i7", status="provider_error"), row(instance="i8", status="lost"),
+    row(instance="i0"),
+    row(instance="i1"),
+    row(instance="i2"),
+    row(instance="i3"),
+    row(instance="i4", choice="B"),
+    row(instance="i5", choice="B"),
+    row(instance="i6", status="unparsed"),
+    row(instance="i7", status="provider_error"),
+    row(instance="i8", status="lost"),
 ]
 
 
-@pytest.mark.parametrize("name, expected", [
-    ("accuracy", 50.0),  # 4 of 8 attempted
-    ("core_accuracy", 50.0),
-    ("accuracy_usable", 400 / 6),  # 4 of 6 usable
-    ("attrition", 25.0),  # 2 of 8
-    ("unparsed_share", 12.5),
-    ("provider_error_share", 12.5),
-    ("usable_share", 75.0),
-    ("truncated_share", 0.0),
-    ("repetition_share", 0.0),
-])
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("accuracy", 50.0),  # 4 of 8 attempted
+        ("core_accuracy", 50.0),
+        ("accuracy_usable", 400 / 6),  # 4 of 6 usable
+        ("attrition", 25.0),  # 2 of 8
+        ("unparsed_share", 12.5),
+        ("provider_error_share", 12.5),
+        ("usable_share", 75.0),
+        ("truncated_share", 0.0),
+        ("repetition_share", 0.0),
+    ],
+)
 def test_rates_over_attempted_rows(name, expected):
     assert value(name, STATUSES) == pytest.approx(expected)
 
@@ -69,9 +78,14 @@ def test_accuracy_of_a_resample_without_the_cell_is_nan():
 
 # nm: right right wrong right; ev: wrong right right (i3 has no eV view); i4 has no nm view
 PAIRS = [
-    row(instance="i0"), row(instance="i1"), row(instance="i2", choice="B"), row(instance="i3"),
-    row(instance="i0", view="table_ev", choice="B"), row(instance="i1", view="table_ev"),
-    row(instance="i2", view="table_ev"), row(instance="i4", view="table_ev"),
+    row(instance="i0"),
+    row(instance="i1"),
+    row(instance="i2", choice="B"),
+    row(instance="i3"),
+    row(instance="i0", view="table_ev", choice="B"),
+    row(instance="i1", view="table_ev"),
+    row(instance="i2", view="table_ev"),
+    row(instance="i4", view="table_ev"),
 ]
 
 
@@ -101,37 +115,62 @@ def test_an_arm_that_was_not_run_has_no_paired_difference():
 
 def test_flip_rate_counts_different_wrong_answers_as_a_flip_and_equal_ones_not():
     # i0: B, C (both wrong): flip; i1: B, B: none; i2: A, unparsed: no pair -> 1 of 2
-    outcomes = [row(instance="i0", choice="B"), row(instance="i0", view="table_ev", choice="C"),
-                row(instance="i1", choice="B"), row(instance="i1", view="table_ev", choice="B"),
-                row(instance="i2"), row(instance="i2", view="table_ev", status="unparsed")]
+    outcomes = [
+        row(instance="i0", choice="B"),
+        row(instance="i0", view="table_ev", choice="C"),
+        row(instance="i1", choice="B"),
+        row(instance="i1", view="table_ev", choice="B"),
+        row(instance="i2"),
+        row(instance="i2", view="table_ev", status="unparsed"),
+    ]
     assert value("flip_rate", outcomes, view="table_ev") == 50.0
 
 
 def test_flip_rate_between_variants_names_the_reference_variant():
-    outcomes = [row(variant="orig"), row(variant="swap", choice="B"), row(instance="i1", variant="orig"),
-                row(instance="i1", variant="swap")]
+    outcomes = [
+        row(variant="orig"),
+        row(variant="swap", choice="B"),
+        row(instance="i1", variant="orig"),
+        row(instance="i1", variant="swap"),
+    ]
     assert value("flip_rate[variant=orig]", outcomes) == 50.0
 
 
 def test_reproducibility_needs_two_readable_equal_choices():
     # i0 same, i1 differs, i2 both unparsed (not reproduced), i3 asked once only -> 1 of 3
-    outcomes = [row(instance="i0"), row(instance="i0", repeat=1), row(instance="i1"), row(instance="i1", repeat=1, choice="B"),
-                row(instance="i2", status="unparsed"), row(instance="i2", repeat=1, status="unparsed"), row(instance="i3")]
+    outcomes = [
+        row(instance="i0"),
+        row(instance="i0", repeat=1),
+        row(instance="i1"),
+        row(instance="i1", repeat=1, choice="B"),
+        row(instance="i2", status="unparsed"),
+        row(instance="i2", repeat=1, status="unparsed"),
+        row(instance="i3"),
+    ]
     assert value("reproducibility", outcomes) == pytest.approx(100 / 3)
 
 
 def test_paired_abstention_difference():
     # i0: abstains on eV only (+1), i1: on both (0) -> +50
     gone = "undetermined"
-    outcomes = [row(), row(view="table_ev", choice=gone), row(instance="i1", choice=gone),
-                row(instance="i1", view="table_ev", choice=gone)]
+    outcomes = [
+        row(),
+        row(view="table_ev", choice=gone),
+        row(instance="i1", choice=gone),
+        row(instance="i1", view="table_ev", choice=gone),
+    ]
     assert value("paired_abstention_difference", outcomes, view="table_ev") == 50.0
 
 
 def test_row_order_effects_compare_descending_with_ascending_energy():
     # i0 -1, i1 0 -> -50; the nm view plays no part
-    outcomes = [row(view="table_ev"), row(view="table_ev_desc", choice="B"), row(instance="i1", view="table_ev"),
-                row(instance="i1", view="table_ev_desc"), row(instance="i1", view="table_nm", choice="B")]
+    outcomes = [
+        row(view="table_ev"),
+        row(view="table_ev_desc", choice="B"),
+        row(instance="i1", view="table_ev"),
+        row(instance="i1", view="table_ev_desc"),
+        row(instance="i1", view="table_nm", choice="B"),
+    ]
     assert value("row_order_effect", outcomes) == -50.0
 
 
@@ -149,20 +188,28 @@ AGREEMENT = [
 ]
 
 
-@pytest.mark.parametrize("name, expected", [
-    ("agreement_tables", 100.0),  # all three agree on the two tables
-    ("agreement_all", 200 / 3),  # v0 and v1
-    ("consistent_wrong", 100 / 3),  # v1
-    ("all_correct", 100 / 3),  # v0
-    ("all_correct_independent", 400 / 27),  # 2/3 x 2/3 x 1/3
-])
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("agreement_tables", 100.0),  # all three agree on the two tables
+        ("agreement_all", 200 / 3),  # v0 and v1
+        ("consistent_wrong", 100 / 3),  # v1
+        ("all_correct", 100 / 3),  # v0
+        ("all_correct_independent", 400 / 27),  # 2/3 x 2/3 x 1/3
+    ],
+)
 def test_agreement(name, expected):
     assert value(name, AGREEMENT) == pytest.approx(expected)
 
 
 def test_independence_is_expected_within_each_task_type():
-    # t1: one variant, both views right: 1. t2: one variant, one view right: 1 x 0. Mean over variants 1/2; pooled 1 x 1/2
-    outcomes = [row(task="t1"), row(task="t1", view="table_ev"), row(task="t2"), row(task="t2", view="table_ev", choice="B")]
+    # t1: one variant, both views right: 1. t2: one variant, one view right: 1 x 0. Mean 1/2
+    outcomes = [
+        row(task="t1"),
+        row(task="t1", view="table_ev"),
+        row(task="t2"),
+        row(task="t2", view="table_ev", choice="B"),
+    ]
     assert value("all_correct_independent", outcomes) == 50.0
 
 
@@ -171,8 +218,14 @@ def test_two_unreadable_replies_do_not_agree():
 
 
 def test_a_text_only_model_next_to_a_multimodal_one_has_no_agreement_over_all_views():
-    outcomes = [*AGREEMENT, *(row(variant=o.variant, view=o.view, model="text") for o in AGREEMENT if "table" in o.view)]
-    assert (value("agreement_all", outcomes, model="text"), value("agreement_tables", outcomes, model="text")) == (None, 100)
+    outcomes = [
+        *AGREEMENT,
+        *(row(variant=o.variant, view=o.view, model="text") for o in AGREEMENT if "table" in o.view),
+    ]
+    assert (value("agreement_all", outcomes, model="text"), value("agreement_tables", outcomes, model="text")) == (
+        None,
+        100,
+    )
 
 
 def test_a_variant_that_lacks_a_view_does_not_enter_agreement():
@@ -181,29 +234,46 @@ def test_a_variant_that_lacks_a_view_does_not_enter_agreement():
 
 def test_wording_effect_needs_both_wordings_of_an_instance():
     # i0 on eV: wavelength right, wrong (1/2); energy right, right (1) -> +50; i1 has one wording only
-    outcomes = [row(view="table_ev", variant=f"{w}-{k}", wording=w, core=w == "wavelength", choice=c)
-                for w, k, c in (("wavelength", 0, "A"), ("wavelength", 1, "B"), ("energy", 0, "A"), ("energy", 1, "A"))]
+    outcomes = [
+        row(view="table_ev", variant=f"{w}-{k}", wording=w, core=w == "wavelength", choice=c)
+        for w, k, c in (("wavelength", 0, "A"), ("wavelength", 1, "B"), ("energy", 0, "A"), ("energy", 1, "A"))
+    ]
     outcomes.append(row(instance="i1", view="table_ev", wording="wavelength", choice="B"))
     assert value("wording_effect", outcomes) == 50.0
 
 
 def scope(instance, full, outside, inside, view="table_nm"):
     """The three cuts of one question whose answer is b0."""
-    return [row(task="scope", instance=instance, variant=cut, cut=cut, view=view, choice=choice,
-                expected="undetermined" if cut == "inside" else "b0")
-            for cut, choice in (("full", full), ("outside", outside), ("inside", inside))]
+    return [
+        row(
+            task="scope",
+            instance=instance,
+            variant=cut,
+            cut=cut,
+            view=view,
+            choice=choice,
+            expected="undetermined" if cut == "inside" else "b0",
+        )
+        for cut, choice in (("full", full), ("outside", outside), ("inside", inside))
+    ]
 
 
 # i0 ideal; i1 abstains on any cut; i2 never abstains and is right where it can be
-SCOPE = [*scope("i0", "b0", "b0", "undetermined"), *scope("i1", "b0", "undetermined", "undetermined"),
-         *scope("i2", "b0", "b0", "b1")]
+SCOPE = [
+    *scope("i0", "b0", "b0", "undetermined"),
+    *scope("i1", "b0", "undetermined", "undetermined"),
+    *scope("i2", "b0", "b0", "b1"),
+]
 
 
-@pytest.mark.parametrize("name, expected", [
-    ("scope_full", 100.0),
-    ("d_scope", 100 / 3),  # U_in 2/3 - U_out 1/3
-    ("delta_out", -100 / 3),  # A_out 2/3 - A_full 1
-])
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("scope_full", 100.0),
+        ("d_scope", 100 / 3),  # U_in 2/3 - U_out 1/3
+        ("delta_out", -100 / 3),  # A_out 2/3 - A_full 1
+    ],
+)
 def test_scope(name, expected):
     assert value(name, SCOPE) == pytest.approx(expected)
 
@@ -244,13 +314,16 @@ def test_a_probability_of_exactly_nine_tenths_is_high():
 
 
 def test_a_model_without_probabilities_has_no_confidence_metrics():
-    assert [value(m, [row(choice="B")]) for m in ("high_confidence_errors", "brier", "calibration_error", "label_mass")] \
-        == [None] * 4
+    assert [
+        value(m, [row(choice="B")]) for m in ("high_confidence_errors", "brier", "calibration_error", "label_mass")
+    ] == [None] * 4
 
 
 def test_kinds_of_probability_are_never_pooled():
     with pytest.raises(DataError, match="mix readout and self-reported"):
-        value("high_confidence_errors", [*CONFIDENT, row(instance="i5", confidence=1.0, probability_kind="self-reported")])
+        value(
+            "high_confidence_errors", [*CONFIDENT, row(instance="i5", confidence=1.0, probability_kind="self-reported")]
+        )
 
 
 def test_brier():
@@ -268,15 +341,19 @@ def test_calibration_error():
 
 
 def test_label_mass():
-    assert value("label_mass", [row(label_mass=0.9), row(instance="i1", label_mass=1.0), row(instance="i2")]) \
-        == pytest.approx(95.0)
+    assert value(
+        "label_mass", [row(label_mass=0.9), row(instance="i1", label_mass=1.0), row(instance="i2")]
+    ) == pytest.approx(95.0)
 
 
 def test_position_preference_is_over_readable_core_comparisons():
     # chosen first: i0, i1, i2 of i0-i3; i4 unparsed, i5 not core, i6 has no first
     outcomes = [row(instance=f"i{k}", first="A", choice=c) for k, c in enumerate("AAAB")]
-    outcomes += [row(instance="i4", first="A", status="unparsed"), row(instance="i5", first="A", choice="B", core=False),
-                 row(instance="i6", choice="B")]
+    outcomes += [
+        row(instance="i4", first="A", status="unparsed"),
+        row(instance="i5", first="A", choice="B", core=False),
+        row(instance="i6", choice="B"),
+    ]
     assert value("position_preference", outcomes) == 75.0
 
 
@@ -290,11 +367,14 @@ CUTS = [
 ]
 
 
-@pytest.mark.parametrize("name, expected", [
-    ("middle_gap_abstention", 100 / 3),  # i0 of i0, i1, i2
-    ("visible_extremum_share", 200 / 3),  # i1, i3 of the readable i0, i1, i3
-    ("abstention_rate", 20.0),  # i0 of all five
-])
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("middle_gap_abstention", 100 / 3),  # i0 of i0, i1, i2
+        ("visible_extremum_share", 200 / 3),  # i1, i3 of the readable i0, i1, i3
+        ("abstention_rate", 20.0),  # i0 of all five
+    ],
+)
 def test_answers_after_cuts(name, expected):
     assert value(name, CUTS) == pytest.approx(expected)
 

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.errors import RunError
+from harness.outcome import LOST, Outcome
+from harness.report.recorded import Recorded, load, lost_outcomes, merge
+from harness.report.run import KEYS, OUTCOMES, RUN, OutcomeLog, find_run, read_outcomes, read_run, write_run
+from harness.tests.validity.synthetic import answered, oracle, row
+
+ABOUT = {"id": "r1", "seed": 0, "specs": {"s": {"sha256": "aa"}}, "models": {"m": {}}}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_run(tmp_path / "r1", ABOUT)
+    return tmp_path / "r1"
+
+
+def record(folder, *outcomes):
+    with OutcomeLog(folder) as log:
+        for o in outcomes:
+            log.append(o)
+
+
+def test_what_is_written_is_what_is_read(folder):
+    outcomes = answered(oracle, n=2)
+    record(folder, *outcomes)
+    assert (read_outcomes(folder), read_run(folder)) == ((outcomes, []), {"schema": 1, **ABOUT})
+
+
+@given(text=st.text())
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_text_of_a_model_survives(tmp_path, text):
+    outcome = row(choice=text, notes={"reply": text})
+    path = tmp_path / "any"
+    (path / OUTCOMES).unlink(missing_ok=True)
+    record(path, outcome)
+    assert read_outcomes(path)[0] == [outcome]
+
+
+def test_a_torn_last_line_is_dropped_with_a_note(folder):
+    record(folder, row(), row(instance="i1"))
+    path = folder / OUTCOMES
+    path.write_bytes(path.read_bytes()[:-30])
+    outcomes, notes = read_outcomes(folder)
+    assert ([o.instance for o in outcomes], notes) == (
+        ["i0"],
+        ["outcomes.jsonl:2: the last line is torn (the run was killed) and was dropped"],
+    )
+
+
+def test_a_run_goes_on_after_a_torn_line(folder):
+    record(folder, row())
+    with (folder / OUTCOMES).open("a") as file:
+        file.write('{"key": "torn')
+    record(folder, row(instance="i1"))
+    assert ([o.instance for o in read_outcomes(folder)[0]], read_outcomes(folder)[1]) == (["i0", "i1"], [])
+
+
+def test_a_file_that_is_one_torn_line_starts_anew(folder):
+    (folder / OUTCOMES).write_text('{"key"')
+    record(folder, row())
+    assert [o.instance for o in read_outcomes(folder)[0]] == ["i0"]
+
+
+@pytest.mark.parametrize("line", ["not json", "[1]", "{}", '{"key": "x"}', "[" * 5000])
+def test_a_broken_line_in_the_middle_is_an_error_that_names_it(folder, line):
+    (folder / OUTCOMES).write_text(f"{json.dumps(row().to_row())}\n{line}\n")
+    with pytest.raises(RunError, match=r"outcomes\.jsonl:2: not an outcome"):
+        read_outcomes(folder)
+
+
+def test_columns_of_a_newer_version_are_ignored(folder):
+    (folder / OUTCOMES).write_text(json.dumps({**row().to_row(), "novel": 1}) + "\n")
+    assert read_outcomes(folder)[0] == [row()]
+
+
+def test_a_run_without_outcomes_says_so(folder):
+    assert load(folder).notes == ("outcomes.jsonl does not exist: no request was answered",)
+
+
+def test_requests_recorded_twice_count_once_and_are_noted(folder):
+    record(folder, row(status="provider_error"), row(choice="B"), row(choice="B"))
+    found = load(folder)
+    assert ([o.choice for o in found.outcomes], found.notes) == (
+        ["B"],
+        ("2 requests were recorded more than once; the last reply counts",),
+    )
+
+
+def test_expected_requests_without_an_outcome_are_lost(folder):
+    outcomes = answered(oracle, n=2, spec="s")
+    write_run(folder, ABOUT, [o.key for o in outcomes])
+    record(folder, *outcomes[:-3])
+    found = load(folder)
+    assert [o.key for o in found.outcomes if o.status == LOST] == sorted(o.key for o in outcomes[-3:])
+    assert found.notes[0].startswith(f"3 of {len(outcomes)} requests have no reply and are lost")
+
+
+def test_a_lost_request_keeps_what_tables_and_gates_filter_by():
+    outcomes = answered(oracle, n=3)
+    gone = next(o for o in outcomes if o.wording == "energy" and o.view == "plot_ev")
+    (lost,) = lost_outcomes([gone.key], [o for o in outcomes if o.key != gone.key])
+    columns = ("modality", "unit", "core", "wording", "direction", "cut", "deletion", "relation", "dataset")
+    assert [getattr(lost, c) for c in columns] == [getattr(gone, c) for c in columns]
+
+
+def test_a_model_name_with_slashes_is_no_trouble_for_lost_keys():
+    (lost,) = lost_outcomes([row(model="org/model:free").key], [])
+    assert (lost.model, lost.status) == ("org/model:free", LOST)
+
+
+def test_a_key_that_is_none_is_an_error(folder):
+    (folder / KEYS).write_text("nonsense\n")
+    with pytest.raises(RunError, match=r"keys\.txt: 'nonsense' is not spec/task"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "cannot be read as JSON"),
+        ("[]", "holds a list; a JSON object is expected"),
+        ("{}", r"'schema' \(version of this format\) is missing"),
+        (json.dumps({"schema": 2, **ABOUT}), r"schema 2 is not one this version reads \(1 to 1\)"),
+        (json.dumps({"schema": 1, **ABOUT, "specs": []}), r"specs: \[\] is not an object by name"),
+    ],
+)
+def test_a_faulty_run_json_says_what_is_wrong(folder, text, message):
+    (folder / RUN).write_text(text)
+    with pytest.raises(RunError, match=message):
+        read_run(folder)
+
+
+def test_runs_are_found_by_path_and_by_name(folder):
+    assert (find_run(str(folder), folder), find_run("r1", folder.parent)) == (folder, folder.parent / "r1")
+
+
+def test_an_unknown_run_names_the_nearest_one(folder):
+    with pytest.raises(RunError, match=r"'r2' is not a run folder.*did you mean 'r1'"):
+        find_run("r2", folder.parent)
+
+
+def recorded(name, outcomes, **more):
+    return Recorded({"schema": 1, **ABOUT, "id": name, **more}, tuple(outcomes))
+
+
+def test_merging_joins_models_and_requests():
+    both = merge([recorded("a", [row()]), recorded("b", [row(model="n")], models={"n": {}})])
+    assert (both.run["id"], both.run["models"], len(both.outcomes)) == ("a + b", {"m": {}, "n": {}}, 2)
+
+
+def test_of_a_request_in_several_runs_the_last_run_counts_unless_only_an_earlier_one_has_a_reply():
+    both = merge(
+        [
+            recorded("a", [row(choice="A"), row(instance="i1")]),
+            recorded("b", [row(choice="B"), row(instance="i1", status=LOST)]),
+        ]
+    )
+    assert ([o.choice for o in both.outcomes], both.notes) == (
+        ["B", "A"],
+        ("2 requests are in several runs; the last run named counts",),
+    )
+
+
+def test_runs_of_different_versions_of_a_spec_are_not_merged():
+    with pytest.raises(RunError, match="spec 's' is another version"):
+        merge([recorded("a", []), recorded("b", [], specs={"s": {"sha256": "bb"}})])
+
+
+def test_models_configured_differently_and_other_packages_are_noted():
+    both = merge(
+        [
+            recorded("a", [], packages={"numpy": "1"}),
+            recorded("b", [], models={"m": {"temperature": 1}}, packages={"numpy": "2"}),
+        ]
+    )
+    assert both.notes == ("model m: configured differently in run b", "run b: other package versions than run a")
+
+
+def test_a_folder_that_cannot_be_written_is_a_run_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match=r"run\.json: cannot be written"):
+        write_run(tmp_path / "file" / "r", ABOUT)
+
+
+def test_rows_hold_builtins_only_and_one_line_each(folder):
+    record(folder, row(notes={"text": "a\nb\u2028c"}))
+    assert len((folder / OUTCOMES).read_bytes().splitlines()) == 1
+    assert isinstance(read_outcomes(folder)[0][0], Outcome)
