@@ -1,8 +1,8 @@
 """A reader of rendered evidence that answers every request from what a model is shown, and from nothing else.
 
-It proves that the questions are answerable as keyed and that the evidence is readable: tables are parsed from their text,
-plots are digitised from their pixels, questions and options are read as sentences. It imports the vocabulary and
-nothing that renders, words, cuts or labels; it does not open ``Request.truth`` or ``Request.key``.
+It proves that the questions are answerable as keyed and that the evidence is readable: tables are parsed from their
+text, plots are digitised from their pixels, questions and options are read as sentences. It imports the vocabulary and
+nothing that renders, words, cuts or labels, and judges by nothing in ``Request.truth`` or ``Request.key``.
 
     chart       what was read: an axis and sampled curves with holes
     tables      csv, markdown and JSON text -> chart

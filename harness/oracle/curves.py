@@ -1,8 +1,8 @@
 """Coloured strokes inside the frame -> curves, by the coverage of their soft edges and by the corners of the polyline.
 
-A plotted spectrum is a polyline whose corners are the samples. The centre of a stroke in each pixel column is exact to a
-few hundredths of a pixel except at sharp corners; fitting a polyline whose corners lie on an even grid of wavelengths
-recovers the samples themselves, corners included. Where no grid fits, the columns stand for the curve.
+A plotted spectrum is a polyline whose corners are the samples. The centre of a stroke in each pixel column is exact to
+a few hundredths of a pixel except at sharp corners; fitting a polyline whose corners lie on an even grid of
+wavelengths recovers the samples themselves, corners included. Where no grid fits, the columns stand for the curve.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def touches(stroke: Stroke, other: Stroke, column: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Samples of one piece: ``nm``, ``knots`` (columns) and ``rows``, (k,), and the stroke's distances (m,) in pixels."""
+    """Samples of one piece, ``nm``, ``knots`` (columns) and ``rows`` (k,), and its stroke's distances (m,), pixels."""
 
     nm: np.ndarray
     knots: np.ndarray

@@ -19,6 +19,8 @@ NUMERIC = "0123456789.\N{MINUS SIGN}"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SHIFTS = (0.0, 0.25, 0.5, 0.75)
 """A glyph can start at any fraction of a pixel."""
+NEARBY = tuple((off, below) for off in (0.0, -0.05, 0.05, -0.1, 0.1) for below in (0, 1, -1))
+"""Sizes and base lines next to the expected ones, in pixels."""
 TRACE = 0.1
 """Coverage up to which a pixel counts as empty when text is cut out."""
 CONFIDENT = 0.15
@@ -27,7 +29,7 @@ CONFIDENT = 0.15
 
 @lru_cache(maxsize=2048)
 def printed(text: str, size: float) -> np.ndarray:
-    """(h, w) float coverage of ``text`` in a font of ``size`` pixels; row ``baseline(size)`` is the first below the line."""
+    """(h, w) float coverage of ``text`` in a font of ``size`` pixels; ``baseline(size)`` is the first row below it."""
     with mpl.rc_context({"text.hinting": "force_autohint"}):
         agg = RendererAgg(int(size * (len(text) + 2)), int(size * 2), 72)
         gc = agg.new_gc()
@@ -65,24 +67,26 @@ def which_text(ink: np.ndarray, candidates: tuple[str, ...]) -> tuple[str, float
 def _which_text(data: bytes, shape: tuple[int, int], candidates: tuple[str, ...]) -> tuple[str, float]:
     ink = trimmed(np.frombuffer(data, dtype=np.float32).reshape(shape))
     guesses = [(t, 100 * ink.shape[1] / printed(t, 100.0).shape[1]) for t in candidates]
-    text, guess = min(guesses, key=lambda g: disagreement(ink, trimmed(printed(*g))))
-    sizes = [round(float(guess + d), 2) for d in np.arange(-0.5, 0.51, 0.1)]
-    error, size = min((disagreement(ink, trimmed(printed(text, s))), s) for s in sizes)
-    if error > 0.5:
-        raise DataError(f"oracle: a title of the plot is none of {', '.join(candidates)}")
-    return text, size
+    guesses.sort(key=lambda g: disagreement(ink, trimmed(printed(*g))))
+    for text, guess in guesses:
+        # hinting rounds widths, so that the width only gives the neighbourhood of the size
+        sizes = [round(k / 20, 2) for k in range(round(20 * guess) - 20, round(20 * guess) + 21)]
+        error, size = min((disagreement(ink, trimmed(printed(text, s))), s) for s in sizes)
+        if error < 2 * CONFIDENT:
+            return text, size
+    raise DataError(f"oracle: a title of the plot is none of {', '.join(candidates)}")
 
 
 def read_text(ink: np.ndarray, size: float, alphabet: str) -> str:
     """The characters in a picture of one line without spaces. Raises DataError when no reading fits."""
-    return _read_text(ink.astype(np.float32).tobytes(), ink.shape, round(size, 1), alphabet)
+    return _read_text(ink.astype(np.float32).tobytes(), ink.shape, size, alphabet)
 
 
 @lru_cache(maxsize=4096)
 def _read_text(data: bytes, shape: tuple[int, int], size: float, alphabet: str) -> str:
     ink = trimmed(np.frombuffer(data, dtype=np.float32).reshape(shape))
-    for below in (0, 1, -1):
-        cost, text = _best_split(ink, size, alphabet, below)
+    for off, below in NEARBY:  # a title fits several sizes between which single glyphs still change
+        cost, text = _best_split(ink, round(size + off, 2), alphabet, below)
         if cost < CONFIDENT * (ink**2).sum():
             return text
     raise DataError(f"oracle: a label of the plot reads {text!r} at best, which does not fit its pixels")

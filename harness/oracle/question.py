@@ -1,4 +1,4 @@
-"""Questions and options as sentences -> what is asked. All wording that the oracle understands stands in the tables here.
+"""Questions and options as sentences -> what is asked. All wording that the oracle understands is in the tables here.
 
 To teach it a new wording, add or widen a pattern; nothing else depends on the text.
 """
@@ -80,11 +80,18 @@ def understand(question: str) -> Asked:
             raise DataError(f"oracle: no threshold with a unit in {question!r}")
         return Asked(shape, extremum, span, threshold=nm(values[-1]["value"], values[-1]["unit"]))
     if shape == "specification":
-        window, bound = find(r"\blies within " + RANGE, question), find(rf"\bfalls \w+ a \w+ of (?P<bound>{NUMBER})", question)
+        window = find(r"\blies within " + RANGE, question)
+        bound = find(rf"\bfalls \w+ a \w+ of (?P<bound>{NUMBER})", question)
         if not window or not bound:
             raise DataError(f"oracle: no window or no bound of the response in {question!r}")
-        return Asked(shape, extremum, span, window=interval(window), bound=float(bound["bound"]),
-                     below=match["side"].lower() == "below")  # fmt: skip
+        return Asked(
+            shape,
+            extremum,
+            span,
+            window=interval(window),
+            bound=float(bound["bound"]),
+            below=match["side"].lower() == "below",
+        )
     return Asked(shape, extremum, span)
 
 

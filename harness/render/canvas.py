@@ -1,8 +1,8 @@
 """A reused drawing surface: matplotlib's Agg rasteriser and bundled font, without a Figure per plot.
 
-Laying out a fresh ``Figure`` costs tens of milliseconds, nearly all of it text. A canvas keeps one rasteriser, and every
-piece of text is rasterised once and kept as a stamp. Nothing here reads the user's matplotlibrc: the font is a file of
-matplotlib's own and the one setting that text needs is set to its default.
+Laying out a fresh ``Figure`` costs tens of milliseconds, nearly all of it text. A canvas keeps one rasteriser, and
+every piece of text is rasterised once and kept as a stamp. Nothing here reads the user's matplotlibrc: the font is a
+file of matplotlib's own and the one setting that text needs is set to its default.
 """
 
 from __future__ import annotations
@@ -84,8 +84,10 @@ class Canvas:
         gc.set_linewidth(0)
         gc.set_snap(False)
         self._clip(gc, clip)
-        unit = Path.unit_circle() if shape == "circle" else Path.unit_rectangle().transformed(
-            Affine2D().translate(-0.5, -0.5).scale(2)
+        unit = (
+            Path.unit_circle()
+            if shape == "circle"
+            else Path.unit_rectangle().transformed(Affine2D().translate(-0.5, -0.5).scale(2))
         )
         radius = Affine2D().scale(size * self.dpi / 144)
         self.agg.draw_markers(gc, unit, radius, Path(self._up(points)), IdentityTransform(), to_rgb(color))
@@ -102,7 +104,7 @@ class Canvas:
         np.minimum(box, 255 - part[..., None], out=box)
 
     def png(self) -> bytes:
-        """The image as PNG in 16 shades a channel: 8-bit palette where at most 256 colours occur, else RGB; no metadata.
+        """The image as PNG in 16 shades a channel: 8-bit palette up to 256 colours, else RGB; no metadata.
 
         The shades (multiples of 17) only touch the soft edges of lines and letters, too little to be seen, and make
         the file half as large.

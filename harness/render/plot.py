@@ -48,8 +48,8 @@ def render_plot(spectra: Sequence[Spectrum], names: Sequence[str], view: View) -
         axes.draw(AXIS_TITLES[unit.name], quantity.replace("_", " ").capitalize())
         if len(spectra) > 1:
             axes.legend([style.legend.format(name=n) for n in names])
-        for i, spectrum in enumerate(spectra):
-            axes.curve(unit.from_nm(spectrum.wavelength_nm), spectrum.response, breaks(spectrum, style.gap), axes.color(i))
+        for i, s in enumerate(spectra):
+            axes.curve(unit.from_nm(s.wavelength_nm), s.response, breaks(s, style.gap), axes.color(i))
         return canvas.png()
 
 
@@ -135,17 +135,33 @@ class Axes:
         if style.grid:
             canvas.lines(
                 [segment(x, self.top, x, self.bottom) for x in xs] + [segment(self.left, y, self.right, y) for y in ys],
-                style.grid_color, 0.8, snap=True,
-            )  # fmt: skip
+                style.grid_color,
+                0.8,
+                snap=True,
+            )
         tick = 3.5 * self.point
-        frame = segment(self.left, self.bottom, self.right, self.bottom, self.right, self.top, self.left, self.top,
-                        self.left, self.bottom, self.right, self.bottom)  # fmt: skip
+        frame = segment(
+            self.left,
+            self.bottom,
+            self.right,
+            self.bottom,
+            self.right,
+            self.top,
+            self.left,
+            self.top,
+            self.left,
+            self.bottom,
+            self.right,
+            self.bottom,
+        )
         canvas.lines(
             [frame]
             + [segment(x, self.bottom, x, self.bottom + tick) for x in xs]
             + [segment(self.left - tick, y, self.left, y) for y in ys],
-            INK, 0.8, snap=True,
-        )  # fmt: skip
+            INK,
+            0.8,
+            snap=True,
+        )
         for x, label in zip(xs, self.x_labels, strict=True):
             canvas.text(x, self.bottom + 0.55 * em, label, align=(0.5, 0))
         for y, label in zip(ys, self.y_labels, strict=True):

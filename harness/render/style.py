@@ -80,7 +80,6 @@ def style_of(kind: type[Style], view: View) -> Style:
 
 def axis_of(view: View) -> AxisUnit:
     """The unit of the view's axis. Raises DataError when it is not one of ``AXIS_UNITS``."""
-    try:
-        return AXIS_UNITS[view.unit]
-    except KeyError:
-        raise DataError(f"view {view.name}: {view.unit!r} is not a unit of the axis{near(view.unit, AXIS_UNITS)}") from None
+    if view.unit not in AXIS_UNITS:
+        raise DataError(f"view {view.name}: {view.unit!r} is not a unit of the axis{near(view.unit, AXIS_UNITS)}")
+    return AXIS_UNITS[view.unit]

@@ -26,8 +26,8 @@ AXIS_TITLES = {
 def render_table(spectra: Sequence[Spectrum], names: Sequence[str], view: View) -> str:
     """The spectra as one table, a column each, no trailing newline.
 
-    Rows are sorted by the displayed axis, ascending unless ``view.order`` is ``descending``. A sample that was cut is an
-    absent row; where only some of several spectra have a wavelength, the others' cells are empty (JSON: null).
+    Rows are sorted by the displayed axis, ascending unless ``view.order`` is ``descending``. A sample that was cut is
+    an absent row; where only some of several spectra have a wavelength, the others' cells are empty (JSON: null).
     One spectrum has the column ``transmission``, several ``transmission_A`` and so on by ``names``.
 
     Args:
@@ -82,11 +82,13 @@ def quantity_of(spectra: Sequence[Spectrum], names: Sequence[str], view: View) -
 
 
 def format_numbers(values: np.ndarray, spec: str, view: View) -> list[str]:
-    """Each value as Python formats it, the same on every machine; never ``-0.000``. Raises DataError on a bad format."""
+    """Each value as Python formats it, the same everywhere, never ``-0.000``. Raises DataError on a bad format."""
     try:
         texts = [format(round(v) if spec.endswith("d") else v + 0.0, spec) for v in values.tolist()]
     except ValueError:
-        raise DataError(f"view {view.name}: {spec!r} is not a number format; valid are Python's, e.g. 'd', '.3f', '.3e'") from None
+        raise DataError(
+            f"view {view.name}: {spec!r} is not a number format; valid are Python's, e.g. 'd', '.3f', '.3e'"
+        ) from None
     return [t[1:] if t.startswith("-") and not t.strip("-0.") else t for t in texts]
 
 
