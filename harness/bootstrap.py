@@ -33,8 +33,8 @@ _BLOCK = 20_000_000  # cells of a temporary array
 class MetricLike(Protocol):
     """What :meth:`Resamples.estimate` needs of a metric (see ``harness.metrics.metric``)."""
 
-    unit: str
-
+    @property
+    def unit(self) -> str: ...
     def select(self, rows: Rows) -> Rows: ...
     def compute(self, rows: Rows, weights: np.ndarray) -> np.ndarray: ...
 

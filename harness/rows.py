@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class _Columns:
         names = [(o.spec, o.cluster or o.instance) for o in self.outcomes]
         units = sorted(set(names))
         at = {name: i for i, name in enumerate(units)}
-        return units, np.fromiter((at[n] for n in names), np.intp, len(names))
+        return units, np.fromiter(map(at.__getitem__, names), np.intp, len(names))
 
     def values(self, column: str) -> list[Any]:
         if column.startswith("facts."):
@@ -62,7 +63,7 @@ class _Columns:
             return [o.facts.get(fact) for o in self.outcomes]
         if column not in FILTERS:
             raise DataError(f"outcomes have no column {column!r}{near(column, FILTERS)}, facts.NAME")
-        return [getattr(o, column) for o in self.outcomes]
+        return list(map(attrgetter(column), self.outcomes))
 
     def codes(self, column: str) -> tuple[np.ndarray, dict[Any, int]]:
         if column not in self._codes:
@@ -73,7 +74,7 @@ class _Columns:
                 raise DataError(f"column {column!r} holds lists or tables; only text, numbers and booleans "
                                 "can be filtered") from None
             at = {name: i for i, name in enumerate(names)}
-            self._codes[column] = np.fromiter((at[v] for v in values), np.int64, len(values)), at
+            self._codes[column] = np.fromiter(map(at.__getitem__, values), np.int64, len(values)), at
         return self._codes[column]
 
     def cached(self, name: Any, make: Callable[[], np.ndarray]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 The rival is ``scipy.stats.bootstrap`` in a loop over the same cells (one call an estimate, resampling instances), in
 two forms: with the metric itself as the statistic, called once a resample, which is what one would write first; and
-with sums per instance made beforehand and the statistic reduced to ``num[i].sum() / den[i].sum()``, the leanest loop, for
+with sums per instance made beforehand and ``num[i].sum() / den[i].sum()`` as the statistic, the leanest loop, for
 cells that are plain shares. Its time is measured on ``SAMPLE`` resamples a cell and extrapolated linearly to 2,000.
 """
 

@@ -60,7 +60,7 @@ def wanted_tables(run: Mapping[str, Any]) -> list[str]:
     named = [spec.get("tables") for spec in run.get("specs", {}).values() if isinstance(spec, Mapping)]
     if not named or not all(named):
         return list(TABLES)
-    return list(dict.fromkeys([*(t for tables in named for t in tables), *ALWAYS]))
+    return list(dict.fromkeys([*(t for tables in named for t in tables or ()), *ALWAYS]))
 
 
 def data_kind(run: Mapping[str, Any], rows: Rows, spec: str) -> str:
