@@ -58,10 +58,12 @@ class Resamples:
         """Draw exactly ``n`` resamples of the units of ``rows.everything``, spec by spec.
 
         Raises:
-            DataError: ``n`` is not a positive integer, or ``kind`` is unknown.
+            DataError: ``n`` or ``seed`` is no such number, or ``kind`` is unknown.
         """
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise DataError(f"resamples: {n!r} is not a positive integer, e.g. {RESAMPLES}")
+        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+            raise DataError(f"seed: {seed!r} is not an integer from 0 on, e.g. 0")
         if kind not in KINDS:
             raise DataError(f"interval: {kind!r} is not a kind of interval{near(kind, KINDS)}")
         weights = np.empty((n, len(rows.units)), order="F")

@@ -107,7 +107,7 @@ def _provenance(document: Document) -> Iterator[str]:
     for name, title in (("specs", "Specs and data"), ("models", "Models")):
         for key, value in run.get(name, {}).items():
             yield f"### {title}: {markdown(str(key))}"
-            yield _grid(("property", "value"), list(_flat(value)))
+            yield _grid(("property", "value"), list(_flat(value))) if value else "No settings were recorded."
     rest = {k: v for k, v in run.items() if k not in ("id", "started", "specs", "models", "notes")}
     yield "### Run"
     yield _grid(("property", "value"), list(_flat(rest)))

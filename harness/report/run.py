@@ -14,10 +14,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from ..errors import RunError, near
-from ..outcome import Outcome
+from ..outcome import LOST, STATUSES, Outcome
+from ..rows import KEY
 
 SCHEMA = 1
 """Version of run.json and of the rows; a reader takes its own version and older ones."""
@@ -29,6 +31,16 @@ REQUIRED = {
     "seed": "of the resamples",
 }
 """What run.json must hold. Optional: resamples (2000), interval (percentile), selection, packages, python, notes."""
+_NUMBER = (int, float, NoneType)
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("key", *(c for c in KEY if c != "repeat"), "dataset", "cluster", "modality", "unit", "order",
+                     "status", "relation", "expected", "wording", "direction", "cut", "deletion", "decoy", "first", "regime",
+                     "probability_kind", "readout", "provider", "served_model"), str),
+    **dict.fromkeys(("tokens_in", "tokens_cached", "tokens_out", "tokens_reasoning", "cost_usd", "latency_s",
+                     "confidence", "label_mass"), _NUMBER),
+    **dict.fromkeys(("core", "repeat", "tries"), int), **dict.fromkeys(("correct", "abstained"), (bool, NoneType)),
+    "choice": (str, NoneType), "probabilities": (dict, NoneType), "facts": dict, "claims": dict,
+}
 RUN, KEYS, OUTCOMES = "run.json", "keys.txt", "outcomes.jsonl"
 
 
@@ -135,7 +147,7 @@ def read_outcomes(folder: Path) -> tuple[list[Outcome], list[str]]:
                 continue
             try:
                 row = json.loads(line)
-                outcomes.append(Outcome.from_row({
+                outcomes.append(_outcome({
                     k: shared.setdefault(v, v) if isinstance(v, str) else v for k, v in row.items()}))
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 if not line.endswith(b"\n"):
@@ -144,6 +156,17 @@ def read_outcomes(folder: Path) -> tuple[list[Outcome], list[str]]:
                 raise RunError(f"{path}:{number}: not an outcome ({error}); delete the line, its request then "
                                "counts as lost and the next run completes it") from None
     return outcomes, notes
+
+
+def _outcome(row: Mapping[str, Any]) -> Outcome:
+    """Raises TypeError or ValueError where a column is missing or of another type than the analysis counts on."""
+    outcome = Outcome.from_row(row)
+    for name, expected in _TYPES.items():
+        if not isinstance(getattr(outcome, name), expected):
+            raise TypeError(f"{name}: {getattr(outcome, name)!r} is of another type than it should be")
+    if outcome.status not in (*STATUSES, LOST):
+        raise ValueError(f"status: {outcome.status!r} is none{near(outcome.status, (*STATUSES, LOST))}")
+    return outcome
 
 
 def replace_file(path: Path, data: bytes) -> None:

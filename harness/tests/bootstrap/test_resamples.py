@@ -42,6 +42,12 @@ def test_a_number_of_resamples_that_is_none_is_refused(n):
         Resamples.draw(Rows.of([row()]), n)
 
 
+@pytest.mark.parametrize("seed", [-1, "x", None, 1.5])
+def test_a_seed_that_is_none_is_refused(seed):
+    with pytest.raises(DataError, match="not an integer from 0 on"):
+        Resamples.draw(Rows.of([row()]), 10, seed)
+
+
 def test_an_unknown_kind_of_interval_names_the_valid_ones():
     with pytest.raises(DataError, match=r"did you mean 'bca'\? valid: percentile, bca, cluster-t, wilson"):
         Resamples.draw(Rows.of([row()]), kind="BCA ")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.errors import RunError
 from harness.outcome import LOST, Outcome
+from harness.report.folder import write_report
 from harness.report.recorded import Recorded, load, lost_outcomes, merge
 from harness.report.run import KEYS, OUTCOMES, RUN, OutcomeLog, find_run, read_outcomes, read_run, write_run
 from harness.tests.validity.synthetic import answered, oracle, row
@@ -193,3 +195,21 @@ def test_rows_hold_builtins_only_and_one_line_each(folder):
     record(folder, row(notes={"text": "a\nb\u2028c"}))
     assert len((folder / OUTCOMES).read_bytes().splitlines()) == 1
     assert isinstance(read_outcomes(folder)[0][0], Outcome)
+
+
+@given(
+    data=st.binary(max_size=200),
+    changes=st.dictionaries(
+        st.sampled_from(sorted(row().to_row())),
+        st.one_of(st.none(), st.integers(), st.text(max_size=3), st.lists(st.integers(), max_size=2)),
+        min_size=1,
+        max_size=2,
+    ),
+)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_whatever_stands_in_the_file_is_read_or_is_a_run_error(tmp_path, data, changes):
+    folder = tmp_path / "any"
+    write_run(folder, ABOUT)
+    (folder / OUTCOMES).write_bytes(json.dumps({**row().to_row(), **changes}).encode() + b"\n" + data)
+    with contextlib.suppress(RunError):
+        write_report(folder, load(folder).outcomes, {**ABOUT, "resamples": 2})
