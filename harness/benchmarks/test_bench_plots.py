@@ -1,9 +1,9 @@
 """Speed of plots: ratios within one run, so that they hold on any machine.
 
 The rival makes a fresh matplotlib figure for every plot and saves it, which is what one would write first; it draws
-the same: 800 x 500 pixels, labelled axes, a grid, one or two lines, a legend. The plots are those of a suite: every spectrum
-is another one, the axes fit the data, and views alternate, so nothing is served twice. Digitising is measured against
-the same rival: a run reads every plot once, and that must not cost more than drawing it the plain way.
+the same: 800 x 500 pixels, labelled axes, a grid, one or two lines, a legend. The plots are those of a suite: every
+spectrum is another one, the axes fit the data, and views alternate, so nothing is served twice. Digitising is measured
+against the same rival: a run reads every plot once, and that must not cost more than drawing it the plain way.
 """
 
 from __future__ import annotations

@@ -9,8 +9,10 @@ nothing that renders, words, cuts or labels, and judges by nothing in ``Request.
     raster      PNG bytes -> palette indices
     glyphs      letters and digits by comparison with the font's own
     axes        frame, ticks, tick labels, titles and legend of a plot
-    curves      coloured strokes -> sampled curves
-    plots       PNG bytes -> chart, by the three above
+    strokes     coloured pixels -> lines by pixel column
+    polyline    a line -> its corners, which are the samples
+    curves      lines -> sampled curves
+    plots       PNG bytes -> chart, by the above
     question    question and options -> what is asked
     answer      the decision
 """

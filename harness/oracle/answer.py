@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ..errors import DataError
@@ -60,13 +61,14 @@ def decide(chart: Chart, asked: Asked, options: Sequence[Option]) -> str:
 def incomplete(curve: Curve, span: tuple[float, float]) -> bool:
     """Whether samples are missing inside ``span``.
 
-    With a sample every step, the ends of a span lie less than one step from the nearest sample, and a break of the
-    evidence outside it reaches less than one step into it.
+    Spans end on a sample or half-way between two. While nothing is missing, unseen stretches reach at most half a step
+    into the span; the removal of an interior extremum leaves at least a step and a half unseen. In between lies only
+    the loss of the one sample on the span's end, which no cut of an interior extremum makes.
     """
     low, high = span
-    if curve.nm[0] - low >= curve.step or high - curve.nm[-1] >= curve.step:
-        return True
-    return any(min(b, high) - max(a, low) > curve.step for a, b in curve.holes())
+    enough = 1.25 * curve.step
+    unseen = [(-math.inf, float(curve.nm[0])), *curve.holes(), (float(curve.nm[-1]), math.inf)]
+    return any(min(b, high) - max(a, low) > enough for a, b in unseen)
 
 
 def compare(chart: Chart, asked: Asked, options: Sequence[Option]) -> str:
