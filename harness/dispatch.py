@@ -151,8 +151,8 @@ class Asker:
         """One a model, in the order they were first asked."""
         return [lane.progress() for lane in self._lanes.values()]
 
-    def close(self, drain_s: float = 0.0) -> None:
-        """Stop: finish what is under way for up to ``drain_s`` seconds, keep its replies, and give up the rest."""
+    def close(self, drain_s: float = 10.0) -> None:
+        """Stop: nothing more is sent; wait up to ``drain_s`` seconds for what is under way, and keep its replies."""
         if self._closed:
             return
         self._closed = True
@@ -243,6 +243,7 @@ class _Lane:
         self.active = 0
         self.fatal: FatalError | None = None
         self.served: dict[tuple[str, str], None] = {}
+        self.misserved = False
 
     @property
     def counts(self) -> Counts:
@@ -492,8 +493,11 @@ class _Loop:
                 return claim.response, True
             if claim.state == "mine":
                 break
+            if self.closing:
+                raise asyncio.CancelledError
             lane.counts.waiting_for = "another process that has claimed the request"
             await asyncio.sleep(pause)
+            lane.counts.waiting_for = ""
             pause = min(2 * pause, _WAIT_S[1])
         try:
             async with slot:
@@ -507,6 +511,8 @@ class _Loop:
     async def _send(self, lane: _Lane, request: Request) -> Response:
         if lane.fatal is not None:
             raise lane.fatal
+        if self.closing:
+            raise asyncio.CancelledError
         lane.counts.in_flight += 1
         try:
             response = await lane.backend.complete(request)
@@ -517,7 +523,12 @@ class _Loop:
         return response
 
     def _compare(self, lane: _Lane, response: Response) -> None:
-        """Warn when the provider or the served model changes in mid-run."""
+        """Warn when another provider answers than asked for, or the provider or served model changes in mid-run."""
+        notes = response.extra.get("notes", {})
+        if "provider_served" in notes and not lane.misserved:
+            lane.misserved = True
+            self.asker._on_event(Event("changed", lane.config.name, f"asked for {notes['provider_asked']}, "
+                                       f"served by {notes['provider_served']}"))
         by = (response.provider, response.served_model)
         if any(by) and by not in lane.served and not response.error:
             if lane.served:

@@ -10,6 +10,8 @@ BACKENDS = {
     "oracle": "harness.backends.oracle:Oracle",
     "scripted": "harness.backends.scripted:Scripted",
     "smollm2": "harness.backends.smollm2:SmolLM2",
+    "pico": "harness.backends.pico:Pico",
+    "hf": "harness.backends.hf:Transformers",
     "chat": "harness.backends.chat:Chat",
     "openrouter": "harness.backends.openrouter:OpenRouter",
     "decisions": "harness.backends.decisions:Decisions",

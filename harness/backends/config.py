@@ -20,6 +20,8 @@ READOUTS = {
     "oracle": ("decision", "json_choice", "option_letters", "option_text", "labelled_lines"),
     "scripted": ("decision", "json_choice", "option_letters", "option_text", "labelled_lines"),
     "smollm2": ("option_letters", "option_text", "json_choice", "labelled_lines"),
+    "pico": ("option_letters",),
+    "hf": ("option_letters",),
     "chat": ("json_choice", "option_letters", "option_text", "labelled_lines"),
     "openrouter": ("json_choice", "option_letters", "labelled_lines"),
     "vllm": ("json_choice", "option_letters", "option_text", "labelled_lines", "decision"),
@@ -27,7 +29,7 @@ READOUTS = {
 }
 """What each backend can be read by, the preferred one first."""
 
-NOT_IN_IDENTITY = frozenset({"threads", "latency_s", "backoff_s", "key_optional", "env", "python", "start_timeout_s",
+NOT_IN_IDENTITY = frozenset({"threads", "adapter_folder", "adapter_rank", "device", "latency_s", "backoff_s", "key_optional", "env", "python", "start_timeout_s",
                              "fast_args"})
 """Options that change how fast a reply comes, never which reply."""
 

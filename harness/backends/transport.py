@@ -31,6 +31,7 @@ import httpx
 from ..errors import BackendError, FatalError, TransientError
 from .config import ModelConfig
 from .meter import Meter
+from .pool import Pool
 
 T = TypeVar("T")
 
@@ -231,7 +232,6 @@ def _message(raw: bytes) -> str:
 
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
-_LOOPBACK = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 
 
 def shared_client() -> httpx.AsyncClient:
@@ -240,11 +240,7 @@ def shared_client() -> httpx.AsyncClient:
     client = _clients.get(loop)
     if client is None:
         client = _clients[loop] = httpx.AsyncClient(
-            timeout=httpx.Timeout(None, connect=30.0),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0),
-            mounts=dict.fromkeys(_LOOPBACK),  # straight to its server, whatever proxy the environment names
-            headers={"User-Agent": "isoprobe"},
-        )
+            transport=Pool(), timeout=httpx.Timeout(None, connect=30.0), headers={"User-Agent": "isoprobe"})
     return client
 
 
