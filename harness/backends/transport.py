@@ -107,6 +107,9 @@ class Transport:
             raise FatalError(f"model {config.name}: set the environment variable {config.key_env} to its key")
         self.backoff_s = tuple(config.options.get("backoff_s", BACKOFF_S))
         self._random = random.Random()
+        self._headers = httpx.Headers({"Content-Type": "application/json", "Accept": "application/json",
+                                       "Accept-Encoding": "identity", "User-Agent": "isoprobe"})
+        self._addresses: dict[str, httpx.URL] = {}
 
     async def post(
         self, url: str, body: Mapping[str, Any], parse: Callable[[dict[str, Any]], T], *, tokens: int = 0
@@ -144,8 +147,8 @@ class Transport:
     async def _once(self, url: str, content: bytes) -> dict[str, Any]:
         try:
             async with asyncio.timeout(self.config.timeout_s):
-                reply = await shared_client().post(
-                    url, content=content, headers={"Content-Type": "application/json"}, auth=self.key)
+                request = httpx.Request("POST", self._address(url), headers=self._headers, content=content)
+                reply = await shared_client().send(request, auth=self.key)
         except TimeoutError:
             raise TransientError(f"no reply within {self.config.timeout_s:g} s") from None
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as e:
@@ -167,6 +170,11 @@ class Transport:
             raise TransientError(f"a JSON {type(data).__name__} with status {reply.status_code} where an object is due")
         self.check(data.get("error"))
         return data
+
+    def _address(self, url: str) -> httpx.URL:
+        if url not in self._addresses:
+            self._addresses[url] = httpx.URL(url)
+        return self._addresses[url]
 
     def check(self, error: Any) -> None:
         """Raise what an error object inside a reply means; nothing where there is none."""
@@ -239,8 +247,7 @@ def shared_client() -> httpx.AsyncClient:
     loop = asyncio.get_running_loop()
     client = _clients.get(loop)
     if client is None:
-        client = _clients[loop] = httpx.AsyncClient(
-            transport=Pool(), timeout=httpx.Timeout(None, connect=30.0), headers={"User-Agent": "isoprobe"})
+        client = _clients[loop] = httpx.AsyncClient(transport=Pool(), timeout=None)
     return client
 
 
