@@ -19,7 +19,7 @@ from typing import Any
 
 from ..errors import RunError, near
 from ..outcome import LOST, STATUSES, Outcome
-from ..rows import KEY
+from ..rows import COLUMNS
 
 SCHEMA = 1
 """Version of run.json and of the rows; a reader takes its own version and older ones."""
@@ -31,16 +31,18 @@ REQUIRED = {
     "seed": "of the resamples",
 }
 """What run.json must hold. Optional: resamples (2000), interval (percentile), selection, packages, python, notes."""
-_NUMBER = (int, float, NoneType)
+_TEXT = ("key", "model", "spec", "task", "instance", "variant", "view", "template", "dataset", "cluster", "modality",
+         "unit", "order", "status", "relation", "expected", "wording", "direction", "cut", "deletion", "decoy", "first",
+         "regime", "probability_kind", "readout", "provider", "served_model")
+_NUMBERS = ("tokens_in", "tokens_cached", "tokens_out", "tokens_reasoning", "cost_usd", "latency_s", "confidence",
+            "label_mass")
 _TYPES: dict[str, Any] = {
-    **dict.fromkeys(("key", *(c for c in KEY if c != "repeat"), "dataset", "cluster", "modality", "unit", "order",
-                     "status", "relation", "expected", "wording", "direction", "cut", "deletion", "decoy", "first", "regime",
-                     "probability_kind", "readout", "provider", "served_model"), str),
-    **dict.fromkeys(("tokens_in", "tokens_cached", "tokens_out", "tokens_reasoning", "cost_usd", "latency_s",
-                     "confidence", "label_mass"), _NUMBER),
-    **dict.fromkeys(("core", "repeat", "tries"), int), **dict.fromkeys(("correct", "abstained"), (bool, NoneType)),
+    **dict.fromkeys(_TEXT, str), **dict.fromkeys(_NUMBERS, (int, float, NoneType)),
+    "core": int, "repeat": int, "tries": int, "correct": (bool, NoneType), "abstained": (bool, NoneType),
     "choice": (str, NoneType), "probabilities": (dict, NoneType), "facts": dict, "claims": dict,
 }
+"""What the analysis counts on."""
+_COLUMNS = frozenset(COLUMNS)
 RUN, KEYS, OUTCOMES = "run.json", "keys.txt", "outcomes.jsonl"
 
 
@@ -146,9 +148,7 @@ def read_outcomes(folder: Path) -> tuple[list[Outcome], list[str]]:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
-                outcomes.append(_outcome({
-                    k: shared.setdefault(v, v) if isinstance(v, str) else v for k, v in row.items()}))
+                outcomes.append(_outcome(json.loads(line), shared))
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 if not line.endswith(b"\n"):
                     notes.append(f"{OUTCOMES}:{number}: the last line is torn (the run was killed) and was dropped")
@@ -158,12 +158,16 @@ def read_outcomes(folder: Path) -> tuple[list[Outcome], list[str]]:
     return outcomes, notes
 
 
-def _outcome(row: Mapping[str, Any]) -> Outcome:
+def _outcome(row: dict[str, Any], shared: dict[str, str]) -> Outcome:
     """Raises TypeError or ValueError where a column is missing or of another type than the analysis counts on."""
-    outcome = Outcome.from_row(row)
-    for name, expected in _TYPES.items():
-        if not isinstance(getattr(outcome, name), expected):
-            raise TypeError(f"{name}: {getattr(outcome, name)!r} is of another type than it should be")
+    known = {name: row[name] for name in row.keys() & _COLUMNS}
+    for name in known.keys() & _TYPES.keys():
+        value = known[name]
+        if not isinstance(value, _TYPES[name]):
+            raise TypeError(f"{name}: {value!r} is of another type than it should be")
+        if value.__class__ is str:
+            known[name] = shared.setdefault(value, value)
+    outcome = Outcome(**known)
     if outcome.status not in (*STATUSES, LOST):
         raise ValueError(f"status: {outcome.status!r} is none{near(outcome.status, (*STATUSES, LOST))}")
     return outcome
