@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -125,20 +126,32 @@ def read_labels(strip: np.ndarray, ticks: np.ndarray, size: float, *, upright: b
     centres = np.array([(a + b - 1) / 2 for a, b in found])
     if len(found) != len(ticks) or np.abs(centres - ticks).max() > size:
         raise DataError(f"oracle: {len(ticks)} ticks and {len(found)} labels do not pair up")
-    values = []
-    for start, stop in found:
-        picture = strip[start:stop] if upright else strip[start:stop].T
-        values.append(float(read_text(picture, size, NUMERIC).replace("\N{MINUS SIGN}", "-")))
-    return values
+    return [as_number(strip[a:b] if upright else strip[a:b].T, size) for a, b in found]
+
+
+def as_number(ink: np.ndarray, size: float) -> float:
+    """The number in a picture; NaN when it cannot be read."""
+    try:
+        return float(read_text(ink, size, NUMERIC).replace("\N{MINUS SIGN}", "-"))
+    except (DataError, ValueError):
+        return float("nan")
 
 
 def scale(ticks: np.ndarray, values: list[float], which: str) -> Scale:
-    """The straight line through the ticks; a misread label would not lie on it."""
-    if len(ticks) < 2:
-        raise DataError(f"oracle: the {which} axis has {len(ticks)} ticks; two are needed to read it")
-    b, a = np.polyfit(ticks, values, 1)
-    if np.abs(a + b * ticks - values).max() > 1.01 * abs(b):
-        raise DataError(f"oracle: the labels of the {which} axis, {values}, are not evenly spaced")
+    """The straight line through the ticks that most labels agree on; a misread label does not lie on it.
+
+    Raises DataError when fewer than two labels, or fewer than 60 %, agree.
+    """
+    read = np.array(values)
+    best = np.zeros(len(read), dtype=bool)
+    for i, j in combinations(range(len(read)), 2):
+        b = (read[j] - read[i]) / (ticks[j] - ticks[i])
+        agreeing = np.abs(read - read[i] - b * (ticks - ticks[i])) <= 1.01 * abs(b)  # ticks lie on whole pixels
+        if agreeing.sum() > best.sum():
+            best = agreeing
+    if best.sum() < max(2, 0.6 * len(read)):
+        raise DataError(f"oracle: the labels of the {which} axis, {values}, are not evenly spaced numbers")
+    b, a = np.polyfit(ticks[best], read[best], 1)
     return Scale(float(a), float(b))
 
 
