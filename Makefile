@@ -2,10 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: audit test test-slow lint bench clean help
+.PHONY: audit test lint bench clean help
 
 help:
 	@echo "make audit   a real report from a real run on embedded data (about ten minutes, set-up included)"
@@ -13,24 +12,32 @@ help:
 	@echo "make lint    ruff and the import layers"
 	@echo "make bench   speed of the harness, as ratios measured side by side"
 
-$(STAMP): pyproject.toml
+# what a run needs
+$(VENV)/.run: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "isoprobe needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --progress-bar off -e '.[local,data,dev]'
-	$(BIN)/isoprobe fetch smollm2
+	@echo "installing isoprobe and what a run needs (a minute or two)"
+	@$(BIN)/pip install --quiet --progress-bar off -e '.[local,data]'
+	@$(BIN)/isoprobe fetch smollm2
 	@touch $@
 
-audit: $(STAMP)
+# what development needs on top
+$(VENV)/.dev: $(VENV)/.run pyproject.toml
+	@echo "installing what development needs"
+	@$(BIN)/pip install --quiet --progress-bar off -e '.[dev]'
+	@touch $@
+
+audit: $(VENV)/.run
 	$(BIN)/isoprobe audit
 
-test: $(STAMP)
-	$(BIN)/pytest harness/tests -n auto --dist worksteal -q
+test: $(VENV)/.dev
+	$(BIN)/pytest harness/tests -n auto -q
 
-lint: $(STAMP)
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 
-bench: $(STAMP)
+bench: $(VENV)/.dev
 	$(BIN)/pytest harness/benchmarks -q -n 0 --benchmark-disable-gc
 
 clean:

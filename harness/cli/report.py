@@ -6,10 +6,51 @@ Several runs (shards, or models asked at different times) are merged into the fo
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+
+from ..errors import Problem, RunError, SpecError, near
+from ..gates import failed, gates_of
+from ..outcome import Gate
+from ..report.folder import write_report
+from ..report.recorded import load, merge
+from ..report.run import OutcomeLog, find_run, write_run
+from ..spec import load_declaration
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or their names below reports/")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the merged report of several runs")
-    parser.add_argument("--gate", metavar="PROFILE", help="judge these gates instead of the run's own")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or their names below the reports folder")
+    parser.add_argument("--reports", type=Path, default=Path("reports"), metavar="DIR", help="folder of run folders")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder of the merged report of several runs")
+    parser.add_argument("--gate", metavar="PROFILE", help="judge these gates; those of the run when left out")
+
+
+def run(args: argparse.Namespace) -> int:
+    folders = [find_run(name, args.reports) for name in args.runs]
+    recorded = merge([load(folder) for folder in folders])
+    if len(folders) > 1 and args.out is None:
+        raise RunError("several runs need a folder of their own; add --out reports/NAME")
+    out = args.out or folders[0]
+    if out not in folders:
+        write_run(out, recorded.run, [o.key for o in recorded.outcomes])
+        (out / "outcomes.jsonl").unlink(missing_ok=True)
+        with OutcomeLog(out) as log:
+            for outcome in recorded.outcomes:
+                log.append(outcome)
+    gates = profile(args.gate or recorded.run.get("gate"))
+    document = write_report(out, recorded.outcomes, recorded.run, gates, recorded.notes)
+    print(out / "report.md")
+    bad = failed(document.verdicts)
+    for verdict in bad:
+        print(f"{verdict.result.upper()} {verdict.gate.name} ({verdict.model}): {verdict.message}")
+    return 1 if bad and args.gate else 0
+
+
+def profile(name: str | None) -> Sequence[Gate]:
+    """The gates of a profile of ``specs/gates.yaml``; none for None."""
+    if not name:
+        return ()
+    profiles = gates_of(load_declaration(Path.cwd(), "gates"))
+    if name not in profiles:
+        raise SpecError(Problem("--gate", 0, "", f"{name!r} is not a profile of specs/gates.yaml{near(name, profiles)}"))
+    return profiles[name]
