@@ -20,6 +20,7 @@ from .render import renderer
 from .spec import Spec, TaskSpec
 from .spectrum import AXIS_UNITS, Spectrum
 from .tasks.pool import Pool
+from .variants import interface
 
 NAMES = ("A", "B", "C")
 FAMILIES = {"spectra": "harness.build:SpectraFamily", "paired": "harness.build_paired:PairedFamily"}
@@ -125,6 +126,16 @@ class SpectraFamily:
                     for v in planned:
                         if shows(v, view):
                             yield RequestKey(self.spec.name, task.kind, instance, v.id, view.name, "plain", 0, "")
+                            for probe in self._probes(task, v, view):
+                                name = f"{v.id}{interface.SEPARATOR}{probe}"
+                                yield RequestKey(self.spec.name, task.kind, instance, name, view.name, "plain", 0, "")
+
+    def _probes(self, task: TaskSpec, variant: Variant, view: View) -> Iterator[str]:
+        """Suffixes of the declared interface probes of one variant in one view."""
+        kinds = self.spec.data.get("interface", ())
+        views = self.spec.data.get("interface_views", (self.spec.views[0].name,))
+        if kinds and variant.core and view.name in views:
+            yield from interface.probes(kinds, variant, view, tasks.option_count(task), tuple(task.questions))
 
     @cached_property
     def data(self) -> datasets.SpectraSet:
@@ -181,28 +192,33 @@ class SpectraFamily:
         """
         task, view = self.spec.task(key.task), self.spec.view(key.view)
         instance, variant = self.find(key)
-        text, parts = self._evidence(instance.id, variant.id, view.name)
+        base, _, probe = key.variant.partition(interface.SEPARATOR)
+        text, parts = self._evidence(instance.id, variant.id, interface.shown_view(probe, view))
         truth_facts = {k: v for k, v in variant.facts.items() if k in ("wording", "direction", "cut", "deletion")}
         truth = Truth(
             expected=variant.expected, relation=variant.relation, core=variant.core, cluster=instance.id,
             decoy=variant.facts.get("decoy", ""), first=variant.facts.get("first", ""),
             facts={**truth_facts, "unit": view.unit, "order": view.order, "simulated": self.data.kind == "simulated",
-                   **_shading(variant)},
+                   **_shading(variant), **({"probe": interface.kind_of(probe), "base": base} if probe else {})},
         )
         request = Request(
             key=key, evidence=(*parts, Part(text=text)), question=prompts.question(task, variant, view),
             options=prompts.options(task, variant, view), readout=model.readout or self.spec.readout, prompt="",
-            truth=truth,
+            truth=truth if not probe else replace(truth, relation="same", core=False),
         )
+        if probe:
+            request = replace(request, options=interface.present(probe, request.options),
+                              **prompts.probe_wording(probe, request, task, variant, view))
         return replace(request, prompt=prompts.compose(request))
 
     def find(self, key: RequestKey) -> tuple[Instance, Variant]:
         if key.instance not in self.instances:
             raise KeyLookupError(f"{self.spec.name}: no instance {key.instance!r}{near(key.instance, self.instances)}")
         instance, by_id = self.instances[key.instance]
-        if key.variant not in by_id:
+        name = key.variant.partition(interface.SEPARATOR)[0]
+        if name not in by_id:
             raise KeyLookupError(f"{key.instance}: no variant {key.variant!r}{near(key.variant, by_id)}")
-        return instance, by_id[key.variant]
+        return instance, by_id[name]
 
     def _spectra(self) -> tuple[Spectrum, ...]:
         """The dataset under the name that the evidence gives its response."""
@@ -216,12 +232,12 @@ class SpectraFamily:
         other = family(load(path))
         return [s for instance, _ in other.instances.values() for s in instance.evidence]
 
-    def _evidence(self, instance_id: str, variant_id: str, view_name: str) -> tuple[str, tuple[Part, ...]]:
+    def _evidence(self, instance_id: str, variant_id: str, view: View) -> tuple[str, tuple[Part, ...]]:
         """Text and images; neighbours in the order of keys share evidence, so a short memory is enough."""
         instance, by_id = self.instances[instance_id]
-        variant, view = by_id[variant_id], self.spec.view(view_name)
+        variant = by_id[variant_id]
         facts = variant.facts
-        signature = (instance_id, view_name, facts.get("order"), facts.get("remove_nm"), facts.get("keep_nm"))
+        signature = (instance_id, view.name, view.kind, facts.get("order"), facts.get("remove_nm"), facts.get("keep_nm"))
         if signature not in self._rendered:
             while len(self._rendered) >= 64:
                 self._rendered.pop(next(iter(self._rendered)))

@@ -164,6 +164,7 @@ class Request:
     system: str = ""
     answer: Mapping[str, Any] = field(default_factory=lambda: {"space": "choice"})
     sampling: Mapping[str, Any] = field(default_factory=dict)
+    companions: tuple[tuple[str, tuple[Option, ...]], ...] = ()  # further questions in the same request, not read
     truth: Truth = field(default_factory=lambda: Truth(""), compare=False)
     _sha256: str = field(default="", init=False, repr=False, compare=False)
 
@@ -200,6 +201,8 @@ class Request:
             "prompt": self.prompt,
             "answer": self.answer,
             "sampling": self.sampling,
+            **({"companions": [[q, [[o.key, o.label, o.description] for o in opts]] for q, opts in self.companions]}
+               if self.companions else {}),
         }
 
     @property

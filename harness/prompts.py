@@ -5,9 +5,13 @@ The declared texts come from the spec; this module fills their placeholders and 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from .probe import ABSTAIN, Option, Request, Variant, View
 from .spec import Spec, TaskSpec
 from .spectrum import AXIS_UNITS
+from .variants import interface
 
 QUANTITY = {"wavelength": "wavelength", "photon_energy": "photon energy", "wavenumber": "wavenumber",
             "frequency": "frequency"}
@@ -16,6 +20,8 @@ RANGE_FORMATS = {"nm": "g", "um": "g", "eV": ".3f", "cm^-1": ".0f", "THz": ".1f"
 
 JSON_SENTENCE = ("Answer with the option name in `choice`, and give your probability for every option in "
                  "`probabilities` (they should sum to 1).")
+CONFLICT_SENTENCE = "Go by the descriptions of the options, not by their names."
+SEVERAL_SENTENCE = "Answer question 1. Question 2 is answered separately."
 LETTER_SENTENCE = "Answer with the letter of the correct option only."
 
 
@@ -77,6 +83,16 @@ def _option(key: str, task: TaskSpec, variant: Variant, view: View) -> Option:
     return Option(key, axis_range(lo, hi, view))
 
 
+def probe_wording(probe: str, request: Request, task: TaskSpec, variant: Variant, view: View) -> dict[str, Any]:
+    """What an interface probe changes besides the options: fields of the request."""
+    if probe == "conflicting_labels":
+        return {"question": f"{request.question} {CONFLICT_SENTENCE}"}
+    if probe == "several_questions":
+        other = replace(variant, facts={**variant.facts, "question": interface.companion(variant, tuple(task.questions))})
+        return {"companions": ((question(task, other, view), options(task, other, view)),)}
+    return {}
+
+
 def introduction(spec: Spec, view: View, count: int) -> str:
     """The sentence before a table or beside a plot of ``count`` spectra."""
     return spec.data["evidence"]["plot" if view.has_image else "table"][count - 1]
@@ -91,15 +107,22 @@ def compose(request: Request) -> str:
 
     ``decision`` is what people are shown of a decision request; ``option_text`` ends where an option's text follows.
     """
+    if request.companions:
+        second = "\n\n".join(f"Question 2: {text}\nOptions:\n{_bullets(opts)}" for text, opts in request.companions)
+        first = compose(replace(request, companions=())).replace("Question: ", "Question 1: ", 1)
+        return f"{second}\n\n{SEVERAL_SENTENCE}\n\n{first}"
     head = f"Question: {request.question}"
     if request.readout == "option_letters":
         lines = [f"{letter}. {_lettered(key, request)}" for letter, key in request.letters.items()]
         return "\n".join([head, "Options:", *lines, LETTER_SENTENCE])
     if request.readout == "option_text":
         return f"{head}\nAnswer:"
-    lines = [f"- {o.label}: {o.description}" if o.description else f"- {o.label}" for o in request.options]
     tail = [JSON_SENTENCE] if request.readout == "json_choice" else []
-    return "\n".join([head, "Options:", *lines, *tail])
+    return "\n".join([head, "Options:", _bullets(request.options), *tail])
+
+
+def _bullets(shown: tuple[Option, ...]) -> str:
+    return "\n".join(f"- {o.label}: {o.description}" if o.description else f"- {o.label}" for o in shown)
 
 
 def _lettered(key: str, request: Request) -> str:

@@ -95,6 +95,23 @@ def always_abstain(request: Request, options: Mapping[str, Any], draw: Draw) -> 
     return ABSTAIN if any(o.key == ABSTAIN for o in request.options) else request.truth.expected
 
 
+def label_follower(request: Request, options: Mapping[str, Any], draw: Draw) -> str:
+    """Goes by the names of options and not by their descriptions: misled where the two are in conflict."""
+    if request.truth.facts.get("probe") != "conflicting_labels":
+        return request.truth.expected
+    shifted = [o.key for o in request.options if o.key != ABSTAIN]
+    if request.truth.expected not in shifted:
+        return request.truth.expected
+    return shifted[shifted.index(request.truth.expected) - 1]  # the option that carries the right one's name
+
+
+def misled_by(request: Request, options: Mapping[str, Any], draw: Draw) -> str:
+    """Right unless the request is the interface probe named by ``probe``; then it picks the first other option."""
+    if request.truth.facts.get("probe") != options.get("probe"):
+        return request.truth.expected
+    return next(o.key for o in request.options if o.key != request.truth.expected)
+
+
 def coin(request: Request, options: Mapping[str, Any], draw: Draw) -> str:
     """Uniform over the options: chance level."""
     return _pick([o.key for o in request.options], draw)
@@ -128,6 +145,8 @@ BEHAVIOURS: dict[str, Behaviour | str] = {
     "never_abstain": never_abstain,
     "always_abstain": always_abstain,
     "coin": coin,
+    "label_follower": label_follower,
+    "misled_by": misled_by,
     # of the modality suites
     "copy_answer": "harness.backends.self_knowledge:copy_answer",
     "ideal_self_knower": "harness.backends.self_knowledge:ideal_self_knower",

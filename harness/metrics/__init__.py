@@ -38,6 +38,8 @@ METRICS = {
     "provider_error_share": "attrition:provider_error_share",
     "unparsed_share": "attrition:unparsed_share",
     "usable_share": "attrition:usable_share",
+    "interface_flips": "interface:interface_flips",
+    "interface_effect": "interface:interface_effect",
     # the modality suites
     "predicted_change": "prospective:predicted_change",
     "executed_change": "prospective:executed_change",

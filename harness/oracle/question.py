@@ -97,12 +97,12 @@ def understand(question: str) -> Asked:
 
 def abstention(options: Iterable[Option]) -> str | None:
     """Key of the option to abstain with, if there is one."""
-    return next((o.key for o in options if find(ABSTAINING, o.label)), None)
+    return next((o.key for o in options if find(ABSTAINING, o.label) or find(ABSTAINING, o.description)), None)
 
 
 def band(option: Option) -> tuple[float, float]:
     """The range of wavelengths that an option names. Raises DataError."""
-    match = find(RANGE, option.label)
+    match = find(RANGE, option.description) or find(RANGE, option.label)  # where both speak, the description decides
     if not match:
         raise DataError(f"oracle: the option {option.label!r} names no range")
     return interval(match)
@@ -110,7 +110,7 @@ def band(option: Option) -> tuple[float, float]:
 
 def side(option: Option) -> str:
     """``longer`` or ``shorter``. Raises DataError."""
-    return named(DIRECTIONS, option.label, "side")[0]
+    return named(DIRECTIONS, option.description or option.label, "side")[0]
 
 
 def spectrum(option: Option) -> str:

@@ -16,6 +16,7 @@ TABLES = {
     "scope_by_view": "scope:scope_by_view",
     "middle_gap_abstention": "scope:middle_gap_abstention",
     "shortcuts": "choices:shortcuts",
+    "interface": "interface:interface",
     "high_confidence_errors": "confidence:high_confidence_errors",
     "calibration": "confidence:calibration",
     # the modality suites

@@ -29,3 +29,11 @@ def task(kind: str) -> Any:
     """The task of that kind."""
     module, name = TASKS[kind].split(":")
     return getattr(import_module(f"{__name__}.{module}"), name)()
+
+
+def option_count(task: Any) -> int:
+    """How many options a task of a spec offers, from its declaration alone."""
+    if task.kind in ("compare", "specification"):
+        return {"compare": 2, "specification": 3}[task.kind]
+    places = len(task["bands_nm"]) - 1 if task.get("bands_nm") else 2
+    return places + (task.kind in ("sufficiency", "scope"))
