@@ -98,5 +98,6 @@ def metasurface(declaration: Mapping[str, Any], base: Path) -> SpectraSet:
         source=f"this package, scripts/make_metasurface.py; {about['materials']}", quantity="transmission",
         spectra=tuple(Spectrum(f"metasurface-{i:05d}", wavelength, row, "transmission", polarized)
                       for i, row in enumerate(response)),
-        description=f"Simulated silicon pillars on glass: {about['method']}; {about['smoothing']}. Stands in for MOCLIP.",
+        description=f"Simulated silicon pillars on glass: {about['method']}; {about['smoothing']}. "
+                    "Stands in for MOCLIP.",
     )
