@@ -11,7 +11,7 @@ All tables and gates of a run share one :class:`Resamples`: every difference is 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
@@ -133,12 +133,17 @@ def jackknife(compute: Callable[[Rows, np.ndarray], np.ndarray], rows: Rows, uni
 
 def total(rows: Rows, weights: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
     """(B,) weighted sums over rows of ``values`` (n,), or of ones: the building block of nearly every metric."""
+    return _totals(rows, weights, (values,))[:, 0]
+
+
+def _totals(rows: Rows, weights: np.ndarray, columns: Sequence[np.ndarray | None]) -> np.ndarray:
+    """(B, k) weighted sums of k columns, in one pass over the weights."""
     if not len(rows):
-        return np.zeros(len(weights))
+        return np.zeros((len(weights), len(columns)))
     unit = rows.unit
-    per_unit = np.bincount(unit, values, weights.shape[1]).astype(float)
-    used = slice(unit.min(), unit.max() + 1)  # the units of one spec stand next to each other
-    return weights[:, used] @ per_unit[used]
+    start, size = int(unit.min()), int(np.ptp(unit)) + 1  # the units of one spec stand next to each other
+    per_unit = [np.bincount(unit - start, values, size) for values in columns]
+    return weights[:, start : start + size] @ np.array(per_unit, float).T
 
 
 def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
@@ -149,4 +154,4 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 def share(rows: Rows, weights: np.ndarray, values: np.ndarray) -> np.ndarray:
     """(B,) percent of the rows for which ``values`` (n,) holds (or their mean x 100)."""
-    return 100 * ratio(total(rows, weights, values), total(rows, weights))
+    return 100 * ratio(*_totals(rows, weights, (values, None)).T)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bootstrap import ratio, share, total
+from ..bootstrap import share
 from ..rows import Rows
 from .accuracy import core
 from .metric import attempted, metric
@@ -38,7 +38,7 @@ def chosen_pairs(rows: Rows, column: str, reference: Any) -> Rows:
 
 
 def _difference(rows: Rows, weights: np.ndarray, of: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    return 100 * ratio(total(rows, weights, of * 1.0 - reference), total(rows, weights))
+    return share(rows, weights, of * 1.0 - reference)
 
 
 def _same_choice(rows: Rows, column: str, reference: Any) -> np.ndarray:
