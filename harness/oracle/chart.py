@@ -52,9 +52,21 @@ class Curve:
         return Curve(self.name, self.nm[inside], self.value[inside], self.step)
 
     def extremum(self, which: str) -> tuple[float, float]:
-        """(nm, value) of the ``minimum`` or ``maximum``; the middle of a plateau of equal values."""
+        """(nm, value) of the ``minimum`` or ``maximum``; the middle of a plateau of equal neighbours.
+
+        Raises DataError when samples apart from each other show the same extreme value: nothing shown decides then.
+        """
+        if not len(self.nm):
+            raise DataError(f"oracle: spectrum {self.name!r} shows no sample in the range that is asked about")
         best = self.value.min() if which == "minimum" else self.value.max()
-        return float(self.nm[self.value == best].mean()), float(best)
+        at = np.flatnonzero(self.value == best)
+        if at[-1] - at[0] >= len(at):
+            places = ", ".join(f"{nm:.0f} nm" for nm in self.nm[at])
+            raise DataError(
+                f"oracle: the {which} of spectrum {self.name!r} shows as {best:g} at {places}; "
+                "more digits, or a clearer spectrum, would decide"
+            )
+        return float(self.nm[at].mean()), float(best)
 
 
 @dataclass(frozen=True, slots=True)

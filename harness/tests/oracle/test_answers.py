@@ -158,3 +158,17 @@ def test_an_answer_that_no_option_offers_is_an_error_that_names_the_request():
         DataError, match=r"s/t/i/v/table_x/plain/0/oracle: oracle: 0 options fit \(minimum at 710.0 nm\)"
     ):
         ask([dip(710)], VIEWS["table_nm"], "At what wavelength is the transmission lowest?" + CHOOSE, bands("nm")[:3])
+
+
+def test_two_separate_minima_that_the_digits_make_equal_are_an_error():
+    s = dip(560, 0.5)
+    twin = Spectrum("s", s.wavelength_nm, np.minimum(s.response, dip(680, 0.4998).response), "transmission")
+    question = "At what wavelength is the transmission lowest?" + CHOOSE
+    with pytest.raises(DataError, match="the minimum of spectrum '' shows as 0.3 at 560 nm, 680 nm"):
+        ask([twin], VIEWS["table_nm"], question, bands("nm"))
+
+
+def test_a_plateau_of_neighbours_stands_for_its_middle():
+    s = dip(620)
+    flat = Spectrum("s", s.wavelength_nm, np.maximum(s.response, 0.4), "transmission")
+    assert ask([flat], VIEWS["table_ev"], "At what wavelength is it lowest?" + CHOOSE, bands("eV")) == "605-645"
