@@ -138,6 +138,8 @@ class Asker:
             StopSending: a limit of the user's is reached and this item's reply is not in the store.
             BackendError, StoreError, SpecError, DataError: see their messages.
         """
+        if self._closed:
+            raise BackendError(f"{key}: the run was stopped before it was asked")
         lane = self._lane(key.model)
         if self._offline:
             return self._replayed(lane, key)
@@ -500,12 +502,12 @@ class _Loop:
             lane.counts.waiting_for = ""
             pause = min(2 * pause, _WAIT_S[1])
         try:
-            async with slot:
+            async with slot:  # to the commit: never more than in_flight replies can be lost by a sudden death
                 response = await self._send(lane, request)
+                await self._commit(stored_as, str(request.key), response, request)
         except BaseException:
             self._release(stored_as)
             raise
-        await self._commit(stored_as, str(request.key), response, request)
         return response, False
 
     async def _send(self, lane: _Lane, request: Request) -> Response:
