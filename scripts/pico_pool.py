@@ -85,8 +85,8 @@ def peaks(rng: np.random.Generator, count: int) -> np.ndarray:
 class Source:
     """Endless clean spectra, dips spread evenly over the bands, peaks over both sides of the thresholds."""
 
-    def __init__(self, rng: np.random.Generator, spec: Spec, bins: list[float]):
-        self.rng, self.spec, self.bins = rng, spec, bins
+    def __init__(self, rng: np.random.Generator, spec: Spec, bins: list[float], stride: int = 1):
+        self.rng, self.spec, self.bins, self.stride = rng, spec, bins, stride
         self.rule = CleanRule.from_mapping({**spec.data["clean"], "extremum": spec.data["extremum"]})
         self.stock: list[list[Spectrum]] = [[] for _ in bins[1:]]
 
@@ -99,6 +99,7 @@ class Source:
     def _fill(self) -> None:
         dip = self.spec.data["extremum"] == "minimum"
         grid, rows = (DIP_NM, dips(self.rng, 1024)) if dip else (PEAK_NM, peaks(self.rng, 1024))
+        grid, rows = grid[:: self.stride], rows[:, :: self.stride]
         quantity = self.spec.data["evidence"]["response"]
         found = clean([Spectrum(f"synthetic-{i}", grid, r, quantity) for i, r in enumerate(rows)], self.rule)
         for s, nm in zip(found.kept, found.position_nm, strict=True):
@@ -110,15 +111,20 @@ class Source:
 class Pool:
     """Sheets for base training. ``weights`` over: one dip, two dips, three dips, one peak, two peaks."""
 
-    def __init__(self, specs: dict[str, Spec], seed: int, weights: tuple[float, ...] = (0.5, 0.32, 0.1, 0.08, 0.0)):
-        self.rng = np.random.default_rng(seed)
+    def __init__(self, specs: dict[str, Spec], seed: int, weights: tuple[float, ...] = (0.5, 0.32, 0.1, 0.08, 0.0),
+                 coarse: float = 0.0):
+        """``coarse`` is the share of sheets with every other row, a complete table of half the sampling: cheaper."""
+        self.rng, self.coarse = np.random.default_rng(seed), coarse
         self.specs, self.weights = specs, np.array(weights) / sum(weights)
-        self.dips = Source(self.rng, specs["metasurface-main"], [450, 605, 645, 685, 730])
-        self.peaks = Source(self.rng, specs["gold-main"], [450, 522.5, 542.5, 562.5, 800])
+        self.sources = [(Source(self.rng, specs["metasurface-main"], [450, 605, 645, 685, 730], stride),
+                         Source(self.rng, specs["gold-main"], [450, 522.5, 542.5, 562.5, 800], 2 * stride - 1))
+                        for stride in (1, 2)]
+        self.dips, self.peaks = self.sources[0]
 
     def sheets(self) -> Iterator[Sheet]:
         makers = (self.one_dip, self.two_dips, self.three_dips, self.one_peak, self.two_peaks)
         while True:
+            self.dips, self.peaks = self.sources[int(self.rng.random() < self.coarse)]
             sheet = makers[self.rng.choice(len(makers), p=self.weights)]()
             if sheet is not None:
                 yield sheet
