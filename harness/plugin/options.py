@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..errors import IsoprobeError
+
 if TYPE_CHECKING:
     from ..backends.config import ModelConfig
+    from ..outcome import Gate
     from ..probe import Request, RequestKey
     from ..spec import Spec
 
@@ -29,6 +32,8 @@ def add_options(parser: pytest.Parser) -> None:
     add = group.addoption
     add("--model", action="append", default=[], metavar="NAME",
         help="a name of specs/models.yaml, or chat:NAME@URL, systemone:NAME@URL, openrouter:VENDOR/MODEL; repeatable")
+    add("--adapter", action="append", default=[], metavar="ARM/SEED",
+        help="ask the models with this adapter of theirs (isoprobe train); repeatable; 'none' keeps them unadapted too")
     add("--spec", action="append", default=[], metavar="SPEC", help="name or path of a probe family; repeatable")
     add("--views", metavar="A,B", help="ask these views only; also the way to ask an optional one")
     add("--limit", type=_count, metavar="N", help="first N instances of every task, each with all its variants and views")
@@ -104,11 +109,16 @@ class Run:
     def models(self) -> dict[str, ModelConfig]:
         """Chosen models by name, in the order of the command line."""
         from ..backends.config import models, resolve
-        from ..spec import load_declaration
+        from ..spec import declaration
 
         names = self.option("model") or (list(self.replayed["models"]) if self.replayed else [DEFAULT_MODEL])
-        declared = models(load_declaration(self.root, "models"))
-        return {name: resolve(name, declared) for name in dict.fromkeys(names)}
+        declared = models(declaration(self.root, "models").data)
+        chosen = {name: resolve(name, declared) for name in dict.fromkeys(names)}
+        if not self.option("adapter"):
+            return chosen
+        from ..adaptation.adapters import expand
+
+        return expand(chosen, self.option("adapter"), self.root)
 
     @cached_property
     def selection(self) -> Any:
@@ -136,6 +146,28 @@ class Run:
         model = self.models[key.model]  # its own readout where it has one: the same decision, elicited another way
         return family(spec).build(key, Asked(model.name, model.sees_images, model.readout_for(spec.readout)))
 
+    def gates(self) -> Sequence[Gate]:
+        """The gates of the chosen profile; none without one.
+
+        Raises:
+            SpecError: a profile or gate that is not right.
+        """
+        if not self.option("gate"):
+            return ()
+        from ..gates import profile_of
+        from ..spec import declaration
+
+        file = declaration(self.root, "gates")
+        return profile_of(file.data, self.option("gate"), file.path, file.line)
+
+    def check(self) -> None:
+        """Resolve every name that the command line gives; see :func:`check_options`."""
+        from ..build import known_views
+
+        known_views(self.specs, self.selection)
+        _ = self.models
+        self.gates()
+
     @cached_property
     def _by_name(self) -> dict[str, Spec]:
         return {s.name: s for s in self.specs}
@@ -150,6 +182,22 @@ class Run:
 
 def _tuple(value: Any) -> tuple | None:
     return tuple(value) if value is not None else None
+
+
+def check_options(config: pytest.Config) -> None:
+    """Complain about what the command line names before anything is collected; silent where it names nothing.
+
+    Raises:
+        pytest.UsageError: with the one message that says what would be right.
+    """
+    named = ("model", "spec", "views", "gate", "replay", "run_id")
+    if not any(config.getoption(name) for name in named):
+        return
+    run = run_of(config)
+    try:
+        run.check()
+    except IsoprobeError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def distributed(config: pytest.Config) -> bool:
