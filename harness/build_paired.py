@@ -115,6 +115,9 @@ class PairedFamily:
                   "once": sorted(pair.once), "shared": self._instance(pair, view) != pair.id}
         if "alone" in pair.facts:
             facts["answers"] = {**pair.facts["alone"], "both": pair.expected}
+        # what a program that reads the supplied evidence has to find; "" where no program could
+        readable = "answers" in facts and self.data.readable
+        facts["supports"] = facts["answers"].get(facts["arm"], "") if readable else ""
         return Truth(expected=pair.expected, cluster=pair.cluster, core=False, facts=facts)
 
     def find(self, key: RequestKey) -> Pair:

@@ -6,8 +6,7 @@ It proves that every request is answerable as keyed and readable. It needs no ne
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from ..probe import Request, Response
 from . import replies
@@ -19,16 +18,14 @@ class Oracle(Backend):
     """``harness.oracle.answer:answer`` behind the interface of a model."""
 
     local = True
-    _answer: Callable[[Request], Any] | None = None
 
     def identity(self, request: Request) -> str:
         """Its own source: a corrected oracle never gets the answers of the faulty one from the store."""
         return source_sha256("harness.oracle")
 
     def answer(self, request: Request) -> Response:
-        if self._answer is None:
-            self._answer = pkgutil.resolve_name("harness.oracle.answer:answer")
-        found = self._answer(request)
+        reader = "paired" if request.readout == "labelled_lines" else "answer"
+        found = pkgutil.resolve_name(f"harness.oracle.{reader}:answer")(request)
         if isinstance(found, Response):
             return found
         if isinstance(found, Mapping):  # labelled lines: about -> answer

@@ -41,12 +41,14 @@ def load(path: str | Path, subset: str, n: int | None = None, **_: Any) -> Paire
         raise DataError(f"isobench: {subset!r} is not a subset{near(subset, SUBSETS)}")
     make = _parity if subset == "math_parity" else _maxflow
     items, notes = [], []
-    for place, row in _rows(Path(path), subset):
+    rows = _rows(Path(path), subset)
+    for place, row in rows:
         item, note = make(place, row)
         items.append(item)
         if note:
             notes.append(f"{place}: item {item.id}: {note}")
-    return PairedSet(subset, check_ids(items, path)[:n], tuple(notes))
+    drawn = not any(row.get("image") for _, row in rows)  # published pictures are drawn in another way
+    return PairedSet(subset, check_ids(items, path)[:n], tuple(notes), readable=drawn)
 
 
 def _rows(path: Path, subset: str) -> list[tuple[str, Mapping[str, Any]]]:

@@ -27,7 +27,7 @@ Matrix = tuple[tuple[int, ...], ...]
 
 @lru_cache(maxsize=4)
 def load(n: int = 128, seed: int = 42, **_: Any) -> PairedSet:
-    return PairedSet("maxflow", tuple(_item(i, SIZES[i % len(SIZES)], seed) for i in range(n)))
+    return PairedSet("maxflow", tuple(_item(i, SIZES[i % len(SIZES)], seed) for i in range(n)), readable=True)
 
 
 def _item(index: int, nodes: int, seed: int) -> Pair:
@@ -91,7 +91,7 @@ def draw_graph(matrix: Matrix, source: int, sink: int, colours: tuple[str, str])
     for i in range(n):
         for j in range(n):
             if matrix[i][j]:
-                edges.append((i, j, _edge(spot[i], spot[j], 9 if matrix[j][i] else 0)))
+                edges.append((i, j, _edge(spot[i], spot[j], 11 if matrix[j][i] else 0)))
     for _, _, (start, end) in edges:
         board.arrow(start, end, INK, 1.6)
     taken: list[tuple[float, float]] = []

@@ -58,11 +58,16 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class PairedSet:
-    """All items of one set, in a fixed order. ``notes`` are defects of the published data, reported and not repaired."""
+    """All items of one set, in a fixed order.
+
+    ``notes`` are defects of the published data, reported and not repaired. ``readable`` sets can be answered by a program
+    that reads their texts and pictures, so the oracle has to agree with every answer that is known by construction.
+    """
 
     name: str
     items: tuple[Pair, ...]
     notes: tuple[str, ...] = ()
+    readable: bool = False
 
 
 def canonical(answer: Any, space: Mapping[str, Any], place: str) -> str:

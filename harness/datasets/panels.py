@@ -40,7 +40,7 @@ REMARKS = ("Filters were changed at the start of the shift.", "The floor was swe
 
 @lru_cache(maxsize=4)
 def load(n: int = 160, seed: int = 42, **_: Any) -> PairedSet:
-    return PairedSet("panels", tuple(_item(i, KINDS[PATTERN[i % len(PATTERN)]], seed) for i in range(n)))
+    return PairedSet("panels", tuple(_item(i, KINDS[PATTERN[i % len(PATTERN)]], seed) for i in range(n)), readable=True)
 
 
 def _item(index: int, kind: str, seed: int) -> Pair:

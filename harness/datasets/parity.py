@@ -29,7 +29,7 @@ Terms = tuple[tuple[int, float], ...]  # (power, coefficient), highest power fir
 @lru_cache(maxsize=4)
 def load(n: int = 384, seed: int = 42, **_: Any) -> PairedSet:
     """``n`` items, labels in turn."""
-    return PairedSet("parity", tuple(_item(i, seed) for i in range(n)))
+    return PairedSet("parity", tuple(_item(i, seed) for i in range(n)), readable=True)
 
 
 def _item(index: int, seed: int) -> Pair:

@@ -28,7 +28,7 @@ WIDTH, HEIGHT = 320, 180
 
 @lru_cache(maxsize=4)
 def load(n: int = 55, seed: int = 42, **_: Any) -> PairedSet:
-    return PairedSet("scenes", tuple(_item(i, seed) for i in range(n)))
+    return PairedSet("scenes", tuple(_item(i, seed) for i in range(n)), readable=True)
 
 
 def _item(index: int, seed: int) -> Pair:

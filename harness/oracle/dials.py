@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from PIL import Image
@@ -37,7 +38,8 @@ def of_log(text: str) -> Gauges:
     return Gauges(limits, reading)
 
 
-def of_panel(png: bytes, names: Sequence[str]) -> Gauges:
+@lru_cache(maxsize=64)
+def of_panel(png: bytes, names: tuple[str, ...]) -> Gauges:
     """Finds the dials by their rims, reads the name below, the end of the scale, the needle and the green band.
 
     Raises:

@@ -11,7 +11,7 @@ from PIL import Image
 from ..errors import DataError
 
 _TOKEN = re.compile(r"\\frac|\\left|\\right|\\cdot|[0-9]+(?:\.[0-9]+)?|[{}()^+*/-]|x")
-TOLERANCE_PX = 2.5
+TOLERANCE_PX = 3.0
 """Antialiasing and rounding move a stroke's middle by less than this."""
 
 
@@ -105,26 +105,36 @@ def parity_of_plot(png: bytes) -> str:
     rgb = np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
     # the curve is the only saturated stroke; axes, ticks and numbers are grey
     curve = (rgb[..., 2] - rgb[..., 0]).clip(0) / 161.0
-    dark = (rgb.max(axis=2) < 110) & (curve < 0.2)
-    row, column = int(np.argmax(dark.sum(axis=1))), int(np.argmax(dark.sum(axis=0)))
-    if dark[row].mean() < 0.3 or dark[:, column].mean() < 0.3:
-        raise DataError("oracle: the plot has no axes through its origin")
+    dark = np.where(curve < 0.2, 255 - rgb.max(axis=2), 0)
+    row, column = _axis(dark, 1), _axis(dark, 0)
     ink = np.where(curve > 0.25, curve, 0)
-    width = int(min(column, rgb.shape[1] - 1 - column))
-    height = np.arange(rgb.shape[0])[:, None] - row
     mass = ink.sum(axis=0)
-    if (mass > 0).sum() < 20:
+    columns = np.flatnonzero(mass > 0)
+    if len(columns) < 20:
         raise DataError("oracle: the plot has no curve")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        middle = (ink * height).sum(axis=0) / mass
-    low = np.where(ink > 0, height, 10**6).min(axis=0)
-    high = np.where(ink > 0, height, -(10**6)).max(axis=0)
-    step = np.arange(3, width)
-    left, right = column - step, column + step
-    both = (mass[left] > 0) & (mass[right] > 0)
-    left, right = left[both], right[both]
-    # a steep stroke is tall: what counts is whether the other half, mirrored or turned, lies within it
-    slack = TOLERANCE_PX + np.maximum(high[left] - low[left], high[right] - low[right]) / 4
-    even = np.abs(middle[left] - middle[right]) / slack
-    odd = np.abs(middle[left] + middle[right]) / slack
-    return _verdict(even, odd, 1.0)
+    rows = np.arange(rgb.shape[0])[:, None] - row
+    middle = (ink * rows).sum(axis=0)[columns] / mass[columns]
+    tall = (ink > 0).sum(axis=0)[columns]
+    # both halves at the same distances from the vertical axis, between the pixels' middles
+    step = np.arange(3, min(column - columns[0], columns[-1] - column), 0.5)
+    sides = [column - step, column + step]
+    left, right = (np.interp(at, columns, middle) for at in sides)
+    # within one column a steep stroke covers many rows, and its middle is uncertain by some of them
+    slack = TOLERANCE_PX + np.maximum(*(np.interp(at, columns, tall) for at in sides)) * 0.6
+    return _verdict(np.abs(left - right), np.abs(left + right), slack)
+
+
+def _axis(dark: np.ndarray, along: int) -> float:
+    """Where the longest dark line lies, in parts of a pixel.
+
+    Raises:
+        DataError: nothing that is as long as a third of the picture.
+    """
+    profile = dark.sum(axis=along) / 255
+    at = int(np.argmax(profile))
+    near = np.arange(at - 2, at + 3)
+    weight = profile[near] - np.median(profile)
+    if weight.max() < 0.3 * dark.shape[along] / 2:
+        raise DataError("oracle: the plot has no axes through its origin")
+    weight = np.where(weight > 0.3 * weight.max(), weight, 0)
+    return float((weight * near).sum() / weight.sum())

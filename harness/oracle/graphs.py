@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections import deque
+from functools import lru_cache
 
 import numpy as np
 from PIL import Image
@@ -15,8 +16,10 @@ from ..errors import DataError
 from .print import best_text
 
 _ENDS = re.compile(r"maximum flow from node (\d+) to node (\d+)")
-SHIFTS = (0.0, 9.0)
+SHIFTS = (0.0, 11.0)
 """Edges run through the middles of their nodes, or beside them where there are two."""
+CLEAR = 0.5
+"""Squared error over ink below which a digit is read without doubt."""
 Matrix = list[list[int]]
 
 
@@ -58,6 +61,7 @@ def flow(matrix: Matrix, source: int, sink: int) -> int:
         total += room
 
 
+@lru_cache(maxsize=64)
 def matrix_of_drawing(png: bytes) -> Matrix:
     """Finds the discs, reads their numbers, follows every possible edge and reads its capacity.
 
@@ -66,7 +70,7 @@ def matrix_of_drawing(png: bytes) -> Matrix:
     """
     rgb = np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(float)
     nodes = _nodes(rgb)
-    dark = (rgb.max(axis=2) < 120).astype(float)
+    dark = (rgb.max(axis=2) < 175).astype(float)
     matrix = [[0] * len(nodes) for _ in nodes]
     for i, a in nodes.items():
         for j, b in nodes.items():
@@ -77,11 +81,9 @@ def matrix_of_drawing(png: bytes) -> Matrix:
 
 def _nodes(rgb: np.ndarray) -> dict[int, tuple[float, float, float]]:
     """Number of each node -> (x, y, radius)."""
-    from scipy.ndimage import find_objects, label
+    from scipy.ndimage import binary_opening, find_objects, label
 
     # a disc is a blob that is not white, once lines are eroded away
-    from scipy.ndimage import binary_opening
-
     filled = binary_opening(rgb.min(axis=2) < 245, structure=np.ones((15, 15)))
     blobs, count = label(filled)
     out: dict[int, tuple[float, float, float]] = {}
@@ -108,14 +110,17 @@ def _capacity(rgb: np.ndarray, dark: np.ndarray, a: tuple[float, float, float], 
         dx, dy = -uy * shift, ux * shift
         steps = np.arange(a[2] + 3, length - b[2] - 3, 0.5)
         x, y = a[0] + ux * steps + dx, a[1] + uy * steps + dy
-        line = np.maximum.reduce([_sample(dark, x + k * uy, y - k * ux) for k in (-1, 0, 1)])
-        gap = _longest_gap(line > 0.5)
-        if (line > 0.5).mean() < 0.6 or not _arrow_head(dark, a, b, ux, uy, dx, dy, length):
+        line = np.maximum.reduce([_sample(dark, x + k * uy, y - k * ux) for k in (-1, 0, 1)]) > 0.5
+        if line.mean() < 0.6 or not _arrow_head(dark, a, b, ux, uy, dx, dy, length):
             continue
-        if gap is None:
-            raise DataError("oracle: an edge without a capacity")
-        middle = steps[(gap[0] + gap[1]) // 2]
-        return _digit(rgb, a[0] + ux * middle + dx, a[1] + uy * middle + dy)
+        # where the label interrupts the line there is either nothing on it or ink beside it
+        beside = np.maximum.reduce([_sample(dark, x + k * uy, y - k * ux) for k in (-4, 4)]) > 0.5
+        middle = steps[_interruption(line & ~beside)]
+        read = [_digit(rgb, a[0] + ux * at + dx, a[1] + uy * at + dy) for at in (middle - 4, middle, middle + 4)]
+        if min(read)[0] > CLEAR:  # the stroke of a 1 may lie on the line and hide the gap: look everywhere
+            inner = steps[len(steps) // 6 : -len(steps) // 6 : 4]
+            read = [_digit(rgb, a[0] + ux * at + dx, a[1] + uy * at + dy) for at in inner]
+        return min(read)[1]
     return 0
 
 
@@ -124,19 +129,12 @@ def _sample(values: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return values[row, column]
 
 
-def _longest_gap(line: np.ndarray) -> tuple[int, int] | None:
-    """The longest stretch of the edge that is interrupted: the patch of its label, whose digit may cross the line."""
-    edges = np.flatnonzero(line)
-    best, start = None, None
-    # a label is a stretch of 16 half-pixels or more in which little of the line shows
-    window = 22
-    if len(line) < window + 4 or not len(edges):
-        return None
-    shown = np.convolve(line, np.ones(window), "valid")
-    start = int(np.argmin(shown))
-    if shown[start] < window * 0.75:
-        best = (start, start + window)
-    return best
+def _interruption(thin: np.ndarray) -> int:
+    """Middle of the stretch, as long as a label, in which least of the line shows; both ends are left out."""
+    window, margin = 24, len(thin) // 6
+    shown = np.convolve(thin, np.ones(window), "valid")
+    inner = shown[margin : len(shown) - margin]
+    return margin + int(np.mean(np.flatnonzero(inner == inner.min()))) + window // 2
 
 
 def _arrow_head(dark: np.ndarray, a, b, ux, uy, dx, dy, length) -> bool:
@@ -145,19 +143,14 @@ def _arrow_head(dark: np.ndarray, a, b, ux, uy, dx, dy, length) -> bool:
         across = np.arange(-5, 5.5, 0.5)
         return float(_sample(dark, a[0] + ux * along + dx + across * uy, a[1] + uy * along + dy - across * ux).mean()) * 10
 
-    at_end = max(wide(length - b[2] - 2 - k) for k in (6, 7, 8, 9))
-    at_start = max(wide(a[2] + k) for k in (13, 16))
-    return at_end > 4.2 and at_end > at_start
+    return max(wide(length - b[2] - 2 - k) for k in (6, 7, 8, 9)) > 4.2
 
 
-def _digit(rgb: np.ndarray, x: float, y: float) -> int:
-    """The number printed on the white patch around (x, y)."""
-    best: tuple[float, str] = (math.inf, "")
-    for ox in range(-4, 5, 2):
-        for oy in range(-4, 5, 2):
-            top, left = int(round(y + oy)) - 8, int(round(x + ox)) - 7
-            patch = rgb[max(top, 0) : top + 17, max(left, 0) : left + 15]
-            ink = 1 - patch.min(axis=2) / 255
-            text, error = best_text(ink, [str(k) for k in range(1, 10)], 15)
-            best = min(best, (error, text))
-    return int(best[1])
+def _digit(rgb: np.ndarray, x: float, y: float) -> tuple[float, int]:
+    """Error and value of the number printed around (x, y); what is further away than a label reaches is ignored."""
+    top, left = int(round(y)) - 10, int(round(x)) - 10
+    ink = 1 - rgb[max(top, 0) : top + 21, max(left, 0) : left + 21].min(axis=2) / 255
+    rows, columns = np.indices(ink.shape)
+    ink = np.where(np.hypot(rows - 10, columns - 10) < 8.6, ink, 0)
+    text, error = best_text(ink, [str(k) for k in range(1, 10)], 15)
+    return error, int(text)

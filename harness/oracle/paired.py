@@ -82,7 +82,7 @@ def _maxflow(request: Request, evidence: Sequence[Part]) -> Found:
 
 def _panels(request: Request, evidence: Sequence[Part]) -> Found:
     """A gauge counts when its reading and its limits are shown, wherever they stand."""
-    members = request.answer["members"]
+    members = tuple(request.answer["members"])
     limits: dict[str, tuple[float, float]] = {}
     reading: dict[str, float] = {}
     for part in evidence:

@@ -35,12 +35,15 @@ def best_text(ink: np.ndarray, candidates: Sequence[str], size: int) -> tuple[st
 
 def _error(ink: np.ndarray, glyph: np.ndarray) -> float:
     """Least squared difference over all places of the glyph in the picture."""
+    from scipy.signal import correlate2d
+
     h, w = glyph.shape
     padded = np.pad(ink, ((h // 2, h // 2), (w // 2, w // 2)))
     if padded.shape[0] < h or padded.shape[1] < w:
         return np.inf
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (h, w))
-    inside = ((windows - glyph) ** 2).sum(axis=(2, 3))
-    covered = (windows**2).sum(axis=(2, 3))
+    cross = correlate2d(padded, glyph, "valid")
+    covered = correlate2d(padded**2, np.ones((h, w)), "valid")
+    own = (glyph**2).sum()
+    inside = covered - 2 * cross + own
     outside = (ink**2).sum() - covered
-    return float(((inside + 0.5 * outside.clip(0)) / (glyph**2).sum()).min())
+    return float(((inside + 0.5 * outside.clip(0)) / own).min())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from PIL import Image
@@ -15,20 +16,26 @@ COLOURS = {"red": (214, 48, 49), "blue": (40, 104, 201), "green": (39, 155, 85),
            "orange": (230, 126, 34), "purple": (142, 68, 173), "white": (255, 255, 255)}
 
 
-def read(question: str, views: Sequence[bytes], options: Sequence[str]) -> tuple[str, bool]:
+def read(question: str, views: Sequence[bytes], options: tuple[str, ...]) -> tuple[str, bool]:
     """(option text, whether the sign asked for is in view).
 
     Raises:
         DataError: neither that sign nor another that speaks for an option.
     """
-    look = next((f for cue, f in (("triangular", _triangle), ("square board", _square), ("arrow", _arrow)) if cue in question), None)
+    looks = (("triangular", _triangle), ("square board", _square), ("arrow", _arrow))
+    look = next((f for cue, f in looks if cue in question), None)
     if look is None:
         raise DataError(f"oracle: cannot tell what {question!r} asks for")
-    seen = [found for png in views for found in look(np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(float), options)]
+    seen = [found for png in views for found in _seen(look, png, options)]
     for value, decisive in sorted(seen, key=lambda s: not s[1]):
         if value in options:
             return value, decisive
     raise DataError("oracle: no sign in view speaks for an option")
+
+
+@lru_cache(maxsize=256)
+def _seen(look: Callable, png: bytes, options: tuple[str, ...]) -> list[tuple[str, bool]]:
+    return look(np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(float), options)
 
 
 def _blobs(rgb: np.ndarray, colour: tuple[int, int, int]) -> list[tuple[tuple[slice, slice], np.ndarray]]:
