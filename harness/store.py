@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import sqlite3
 import threading
 import time
@@ -23,11 +22,11 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from .errors import StoreError
+from .owner import process_alive, started_at, this_host
 from .probe import Request, Response, Usage
 
 VERSION = 1
@@ -109,7 +108,7 @@ class Store:
         self._buffer: list[tuple[Any, ...]] = []
         self._buffered: dict[str, Response] = {}
         self._owner = ""
-        self._host = _host()
+        self._host = this_host()
         self._readonly = readonly
         try:
             self._db = self._open(readonly)
@@ -326,7 +325,7 @@ class Store:
         if not self._owner:
             owner = uuid.uuid4().hex
             self._db.execute("INSERT INTO owner VALUES (?, ?, ?, ?, ?)",
-                             (owner, self._host, os.getpid(), _started(os.getpid()) or "", time.time()))
+                             (owner, self._host, os.getpid(), started_at(os.getpid()) or "", time.time()))
             self._owner = owner
         return self._owner
 
@@ -357,48 +356,3 @@ def _retry(step: Any, tries: int = 100) -> Any:
                 raise
             time.sleep(0.02)
     return None
-
-
-@cache
-def _host() -> str:
-    """This machine since its last boot, and this process-id namespace: only here do process ids mean the same."""
-    parts: Sequence[str] = (platform.node(), _read("/proc/sys/kernel/random/boot_id"))
-    try:
-        namespace = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        namespace = ""
-    return hashlib.sha256("\0".join((*parts, namespace)).encode()).hexdigest()[:32]
-
-
-def _started(pid: int) -> str | None:
-    """When a process started, in clock ticks since boot; "" where the system does not say; None when there is none."""
-    if not os.path.isdir("/proc/self"):
-        return ""
-    stat = _read(f"/proc/{pid}/stat")
-    after_name = stat.rpartition(")")[2].split()
-    if len(after_name) < 20 or after_name[0] in ("Z", "X"):  # a killed child that nobody has waited for is dead
-        return None
-    return after_name[19]
-
-
-def process_alive(pid: int, started: str) -> bool:
-    """Whether the process that had ``pid`` and that start time still runs (ids are used again)."""
-    now = _started(pid)
-    if now is None:
-        return False
-    if now == "" or started == "":
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
-        return True
-    return now == started
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(errors="replace")
-    except OSError:
-        return ""

@@ -164,8 +164,8 @@ def letter_scores(logprobs: Any, request: Request) -> tuple[dict[str, float], fl
     if not shares:
         letters = ", ".join(request.letters)
         raise GaveUp(f"none of the letters {letters} is among the {len(candidates)} candidates that the server "
-                     "returned; raise options.top_logprobs where the server allows it, or read this model by json_choice or "
-                     "option_text", 1)
+                     "returned; raise options.top_logprobs where the server allows it, or read this model by "
+                     "json_choice or option_text", 1)
     return {k: math.log(p) for k, p in shares.items() if p > 0}, min(1.0, math.fsum(shares.values()))
 
 

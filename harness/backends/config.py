@@ -29,8 +29,8 @@ READOUTS = {
 }
 """What each backend can be read by, the preferred one first."""
 
-NOT_IN_IDENTITY = frozenset({"threads", "adapter_folder", "adapter_rank", "device", "latency_s", "backoff_s", "key_optional", "env", "python", "start_timeout_s",
-                             "fast_args"})
+NOT_IN_IDENTITY = frozenset({"threads", "adapter_folder", "adapter_rank", "device", "latency_s", "backoff_s",
+    "key_optional", "env", "python", "start_timeout_s", "fast_args"})
 """Options that change how fast a reply comes, never which reply."""
 
 

@@ -54,7 +54,8 @@ class Connection:
     async def post(self, target: bytes, headers: Sequence[Header], body: bytes, method: str = "POST") -> Reply:
         if self._writer is None:
             await self._connect()
-        assert self._writer is not None and self._reader is not None
+        assert self._writer is not None
+        assert self._reader is not None
         lines = [b"%s %s HTTP/1.1" % (method.encode(), target), *(b"%s: %s" % pair for pair in headers), b"", b""]
         try:
             self._writer.write(b"\r\n".join(lines) + body)
@@ -79,8 +80,9 @@ class Connection:
 
     async def _connect(self) -> None:
         try:
-            self._reader, self._writer = await asyncio.wait_for(asyncio.open_connection(
-                self.host, self.port, ssl=self.tls, server_hostname=self.host if self.tls else None, limit=_LIMIT), 30.0)
+            async with asyncio.timeout(30.0):
+                self._reader, self._writer = await asyncio.open_connection(
+                    self.host, self.port, ssl=self.tls, server_hostname=self.host if self.tls else None, limit=_LIMIT)
         except TimeoutError:
             raise httpx.ConnectError(f"no connection to {self.host}:{self.port} within 30 s") from None
         except OSError as e:  # ssl.SSLError is one

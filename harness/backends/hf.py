@@ -1,8 +1,8 @@
 """A transformers checkpoint in process, with or without a LoRA adapter, read by the letters of the options.
 
 For bases that the numpy runtime does not know and for proofs on a real model; a server is faster. Needs torch,
-transformers and peft (the train extra). Options of the configuration: ``dtype`` (float32), ``threads`` (0: torch's own),
-``device`` (cpu), ``adapter_folder``. ``model`` is a folder or the name of a checkpoint.
+transformers and peft (the train extra). Options of the configuration: ``dtype`` (float32), ``threads`` (0: torch's
+own), ``device`` (cpu), ``adapter_folder``. ``model`` is a folder or the name of a checkpoint.
 """
 
 from __future__ import annotations

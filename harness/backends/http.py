@@ -52,7 +52,7 @@ class HttpBackend(Backend):
 
 
 def estimated_tokens(request: Request) -> int:
-    """About how many tokens a request takes: a quarter of its characters, IMAGE_TOKENS an image, and what it may write."""
+    """About how many tokens a request takes: a quarter of its characters, IMAGE_TOKENS an image, what it may write."""
     written = int(request.sampling.get("max_tokens", 0) or 0)
     return len(request.text) // 4 + IMAGE_TOKENS * len(request.images) + min(written, 500)
 

@@ -4,8 +4,8 @@ The weights (bf16 safetensors, made by ``scripts/make_pico.py``) are of Qwen3's 
 transformers and in vLLM. Answers with the letters of the options: one forward pass, no sampling. Keys and values of the
 last prompt are kept, so requests that share their evidence cost their question only.
 
-Options of the configuration: ``folder``, another checkpoint of this architecture; ``adapter_folder``, a LoRA adapter that
-is merged into the weights.
+Options of the configuration: ``folder``, another checkpoint of this architecture; ``adapter_folder``, a LoRA adapter
+that is merged into the weights.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Network:
 
     def logits(self, ids: list[int]) -> np.ndarray:
         if len(ids) > self.config["max_position_embeddings"]:
-            raise BackendError(f"pico: a prompt of {len(ids)} tokens; it reads {self.config['max_position_embeddings']}")
+            raise BackendError(f"pico: a prompt of {len(ids)} tokens; at most "
+                               f"{self.config['max_position_embeddings']} can be read")
         same = 0
         while same < min(len(ids) - 1, len(self.ids)) and ids[same] == self.ids[same]:
             same += 1
@@ -126,8 +127,8 @@ def merge(weights: dict[str, np.ndarray], adapter: Path) -> None:
         b = added[name.replace(".lora_A.", ".lora_B.")]
         if target not in weights or weights[target].shape != (b.shape[0], a.shape[1]):
             has = weights[target].shape if target in weights else "none"
-            raise AdapterError(f"{adapter}: {target} is {(b.shape[0], a.shape[1])} in the adapter and {has} in the model; "
-                               "the adapter was trained on another base")
+            raise AdapterError(f"{adapter}: {target} is {(b.shape[0], a.shape[1])} in the adapter and {has} in the "
+                               "model; it was trained on another base")
         weights[target] = weights[target] + np.float32(scale) * (b @ a)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 
@@ -44,8 +45,7 @@ class Tokens:
         """Byte letters of a piece, merged in the order of the merge list."""
         parts = [self.letters[b] for b in piece.encode("utf-8")]
         while len(parts) > 1:
-            pairs = list(zip(parts, parts[1:], strict=False))
-            first = min(pairs, key=lambda p: self.ranks.get(p, len(self.ranks)))
+            first = min(pairwise(parts), key=lambda p: self.ranks.get(p, len(self.ranks)))
             if first not in self.ranks:
                 break
             merged, i = [], 0

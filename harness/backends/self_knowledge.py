@@ -3,13 +3,13 @@
 Each has an *executed* behaviour, what it answers from each set of inputs, and a *stated* one, what it says about it.
 The executed answers are those that the inputs support where the data know them by construction, else the expected
 answer; on top of that, options plant how often an input alone is misread and how often the assessment prompt moves an
-answer. The stated side follows from two rates: ``hit``, how often it owns up to a change that there is, and ``false``,
+answer. The stated side follows from two rates: ``hit``, how often it owns up to a change that there is, and ``alarm``,
 how often it claims one that there is not.
 
-    copy_answer         hit 0, false 0      always repeats its answer: predicted change 0, never insufficient
-    ideal_self_knower   hit 1, false 0      calibration gap 0, precision and recall 1, stated = executed
-    over_claimer        hit 0.25, false 0   recall of insufficiency is ``hit``; the rest are silent failures
-    under_claimer       hit 1, false 0.4    flags ``false`` of the unchanged items too: the gap is negative
+    copy_answer         hit 0, alarm 0      always repeats its answer: predicted change 0, never insufficient
+    ideal_self_knower   hit 1, alarm 0      calibration gap 0, precision and recall 1, stated = executed
+    over_claimer        hit 0.25, alarm 0   recall of insufficiency is ``hit``; the rest are silent failures
+    under_claimer       hit 1, alarm 0.4    flags ``alarm`` of the unchanged items too: the gap is negative
 
 Options, beside those of ``harness.backends.scripted`` and the two rates:
 
@@ -43,12 +43,12 @@ def ideal_self_knower(request: Request, options: Mapping[str, Any], draw: Draw) 
 
 def over_claimer(request: Request, options: Mapping[str, Any], draw: Draw) -> Response:
     """Overstates sufficiency: owns up to ``hit`` of the changes."""
-    return _reply(request, options, draw, options.get("hit", 0.25), options.get("false", 0.0))
+    return _reply(request, options, draw, options.get("hit", 0.25), options.get("alarm", 0.0))
 
 
 def under_claimer(request: Request, options: Mapping[str, Any], draw: Draw) -> Response:
-    """Understates sufficiency: claims a change on ``false`` of the items where there is none."""
-    return _reply(request, options, draw, options.get("hit", 1.0), options.get("false", 0.4))
+    """Understates sufficiency: claims a change on ``alarm`` of the items where there is none."""
+    return _reply(request, options, draw, options.get("hit", 1.0), options.get("alarm", 0.4))
 
 
 def executed(request: Request, options: Mapping[str, Any], draw: Draw, arm: str) -> str:
@@ -88,7 +88,7 @@ def _owner(request: Request, arm: str) -> str:
     return request.truth.cluster if arm in request.truth.facts.get("once", ()) else request.key.instance
 
 
-def _reply(request: Request, options: Mapping[str, Any], draw: Draw, hit: float, false: float) -> Response:
+def _reply(request: Request, options: Mapping[str, Any], draw: Draw, hit: float, alarm: float) -> Response:
     fields = request.answer.get("lines") or [{"label": "ANSWER", "about": "answer"}]
     arm = str(request.truth.facts.get("arm", ""))
     answer = executed(request, options, draw, arm)
@@ -96,27 +96,27 @@ def _reply(request: Request, options: Mapping[str, Any], draw: Draw, hit: float,
         return _write([(fields[0]["label"], answer)], "")
     if draw("moved") < options.get("moved", 0.0):
         answer = another(request, draw, "moved", answer)
-    said = {"answer": answer, **_claims(request, options, draw, arm, answer, hit, false)}
+    said = {"answer": answer, **_claims(request, options, draw, arm, answer, hit, alarm)}
     rows = [(f["label"], said[f["about"]]) for f in fields]
     slip = draw("sloppy") < options.get("sloppy", 0.0)
     return _write(rows, ("bare" if rows[-1][0] == "SUFFICIENCY" else "prose") if slip else "")
 
 
 def _claims(request: Request, options: Mapping[str, Any], draw: Draw, arm: str, answer: str, hit: float,
-            false: float) -> dict[str, str]:
+            alarm: float) -> dict[str, str]:
     """Stated answers for the sets of inputs that were not shown, and the flag."""
     if arm == "both":
         inputs = request.truth.facts.get("inputs", ())
-        return {name: _stated(request, draw, name, answer, executed(request, options, draw, name), hit, false)
+        return {name: _stated(request, draw, name, answer, executed(request, options, draw, name), hit, alarm)
                 for name in inputs}
-    stated = _stated(request, draw, "both", answer, executed(request, options, draw, "both"), hit, false)
+    stated = _stated(request, draw, "both", answer, executed(request, options, draw, "both"), hit, alarm)
     return {"both": stated, "sufficiency": "SUFFICIENT" if stated == answer else "INSUFFICIENT"}
 
 
-def _stated(request: Request, draw: Draw, about: str, answer: str, truth: str, hit: float, false: float) -> str:
+def _stated(request: Request, draw: Draw, about: str, answer: str, truth: str, hit: float, alarm: float) -> str:
     if truth != answer:
         return truth if draw(f"{about} hit") < hit else answer
-    return another(request, draw, f"{about} false", answer) if draw(f"{about} false") < false else answer
+    return another(request, draw, f"{about} false", answer) if draw(f"{about} false") < alarm else answer
 
 
 def _write(rows: list[tuple[str, str]], slip: str) -> Response:

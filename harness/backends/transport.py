@@ -140,8 +140,8 @@ class Transport:
                 self.meter.retry(f"{self.config.name}: {last}", wait)
                 await asyncio.sleep(wait)
         if isinstance(last, _Unreachable) and self.config.max_tries > 1:
-            raise FatalError(f"model {self.config.name}: nothing answers at {url} ({self.config.max_tries} tries); start "
-                             "the server or correct base_url. Every reply so far is kept; run again to go on")
+            raise FatalError(f"model {self.config.name}: nothing answers at {url} ({self.config.max_tries} tries); "
+                             "start the server or correct base_url. Every reply so far is kept; run again to go on")
         raise GaveUp(f"{last} (gave up after {self.config.max_tries} tries)", self.config.max_tries)
 
     async def _once(self, url: str, content: bytes) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 One defined outcome for each way it comes back:
 
-- the object alone, inside a fence, or inside other text: read (noted as ``wrapped``); of several, the last with a choice
+- the object alone, inside a fence, or inside other text: read, noted as ``wrapped``; the last of several
 - a trailing comma: removed, noted as ``repaired``
-- a choice written ``B. 4``, ``**B**`` or ``ANSWER: B,``: read by :mod:`harness.readouts.match`, noted as ``choice_form``
+- a choice written ``B. 4``, ``**B**`` or ``ANSWER: B,``: see :mod:`harness.readouts.match`; noted as ``choice_form``
 - a choice that was not offered, is null, a number or a list: unparsed, near miss ``not_offered``
 - no object at all: unparsed, near miss ``no_json``; the text is not searched for something like an answer
 - probabilities that do not sum to 1: renormalised, raw values kept in the notes

@@ -13,8 +13,11 @@ from harness.probe import Option, Part, Request, RequestKey, Response, Truth, Vi
 
 T = TypeVar("T")
 AB = (Option("A", "A", "Spectrum A"), Option("B", "B", "Spectrum B"))
-BANDS = (Option("450-605", "450-605 nm"), Option("605-730", "605-730 nm"),
-         Option("undetermined", "cannot be determined", "The data provided are not enough to answer."))
+BANDS = (
+    Option("450-605", "450-605 nm"),
+    Option("605-730", "605-730 nm"),
+    Option("undetermined", "cannot be determined", "The data provided are not enough to answer."),
+)
 VIEW = View("table_nm", "table", "csv", "nm", "ascending")
 PNG = b"\x89PNG\r\n\x1a\nnot really"
 
@@ -23,14 +26,29 @@ def key(n: int = 0, model: str = "m", *, view: str = "table_nm", task: str = "co
     return RequestKey("suite", task, f"{task}-{n:04d}", "orig", view, "plain", repeat, model)
 
 
-def request(readout: str = "decision", options: tuple[Option, ...] = AB, *, at: RequestKey | None = None,
-            image: bytes = b"", truth: Truth | None = None, **more: Any) -> Request:
+def request(
+    readout: str = "decision",
+    options: tuple[Option, ...] = AB,
+    *,
+    at: RequestKey | None = None,
+    image: bytes = b"",
+    truth: Truth | None = None,
+    **more: Any,
+) -> Request:
     at = at or key()
     evidence = (Part(text=f"wavelength_nm,transmission\n450,0.{at.instance[-4:]}"),)
     if image:
         evidence += (Part(image=image, media_type="image/png"),)
-    return Request(at, evidence, "Which one?", options, readout, "Question: Which one?\nOptions:\n- A\n- B",
-                   truth=truth or Truth(options[0].key, first=options[0].key), **more)
+    return Request(
+        at,
+        evidence,
+        "Which one?",
+        options,
+        readout,
+        "Question: Which one?\nOptions:\n- A\n- B",
+        truth=truth or Truth(options[0].key, first=options[0].key),
+        **more,
+    )
 
 
 def compose(asked: Request) -> str:

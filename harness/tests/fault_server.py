@@ -21,8 +21,22 @@ import threading
 from email.utils import formatdate
 from typing import Any
 
-FAULTS = ("408", "429", "429-date", "500", "502-html", "503", "529", "reset", "cut", "html", "error-in-200",
-          "error-in-choice", "empty", "no-body")
+FAULTS = (
+    "408",
+    "429",
+    "429-date",
+    "500",
+    "502-html",
+    "503",
+    "529",
+    "reset",
+    "cut",
+    "html",
+    "error-in-200",
+    "error-in-choice",
+    "empty",
+    "no-body",
+)
 
 
 class FaultServer:
@@ -37,9 +51,21 @@ class FaultServer:
         reply: called with (path, body) -> the JSON reply, or (status, JSON) instead of the deciding model.
     """
 
-    def __init__(self, *, latency_s: float = 0.0, fault_rate: float = 0.0, faults: tuple[str, ...] = FAULTS, seed: int = 0,
-                 status: int = 0, message: str = "no", key: str = "", provider: str = "", model: str = "served",
-                 retry_after: str = "0.02", reply: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        latency_s: float = 0.0,
+        fault_rate: float = 0.0,
+        faults: tuple[str, ...] = FAULTS,
+        seed: int = 0,
+        status: int = 0,
+        message: str = "no",
+        key: str = "",
+        provider: str = "",
+        model: str = "served",
+        retry_after: str = "0.02",
+        reply: Any = None,
+    ) -> None:
         self.latency_s, self.fault_rate, self.faults = latency_s, fault_rate, faults
         self.status, self.message, self.key = status, message, key
         self.provider, self.model, self.retry_after, self.reply = provider, model, retry_after, reply
@@ -53,7 +79,7 @@ class FaultServer:
         self.in_flight = self.most_in_flight = 0
         self.port = 0
 
-    # -- running it ------------------------------------------------------------------------------------------------------
+    # -- running it
 
     def __enter__(self) -> FaultServer:
         self._ready = threading.Event()
@@ -94,7 +120,7 @@ class FaultServer:
 
         asyncio.run(main())
 
-    # -- one connection --------------------------------------------------------------------------------------------------
+    # -- one connection
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -135,13 +161,23 @@ class FaultServer:
 
     async def _get(self, writer: asyncio.StreamWriter, path: str) -> None:
         if path == "/stats":
-            await self._send(writer, 200, {"received": self.received, "answered": self.answered, "failed": self.failed,
-                                           "connections": self.connections, "most_in_flight": self.most_in_flight})
+            await self._send(
+                writer,
+                200,
+                {
+                    "received": self.received,
+                    "answered": self.answered,
+                    "failed": self.failed,
+                    "connections": self.connections,
+                    "most_in_flight": self.most_in_flight,
+                },
+            )
         else:
             await self._send(writer, 200, {"data": [{"id": self.model}]})
 
-    async def _answer(self, writer: asyncio.StreamWriter, path: str, body: dict[str, Any], headers: dict[str, str],
-                      digest: str) -> bool:
+    async def _answer(
+        self, writer: asyncio.StreamWriter, path: str, body: dict[str, Any], headers: dict[str, str], digest: str
+    ) -> bool:
         if self.key and headers.get("authorization") != f"Bearer {self.key}":
             said = headers.get("authorization", "")
             await self._send(writer, 401, {"error": {"code": 401, "message": f"invalid key: {said}"}})
@@ -164,8 +200,11 @@ class FaultServer:
             extra = {"retry-after": self.retry_after} if kind in ("429", "503") else {}
             if kind == "429-date":
                 extra = {"retry-after": formatdate(usegmt=True)}
-            data: Any = "<html><body>Bad gateway</body></html>" if kind == "502-html" else {
-                "error": {"code": int(kind[:3]), "message": "try again"}}
+            data: Any = (
+                "<html><body>Bad gateway</body></html>"
+                if kind == "502-html"
+                else {"error": {"code": int(kind[:3]), "message": "try again"}}
+            )
             await self._send(writer, int(kind[:3]), data, extra)
             return True
         if kind == "reset":
@@ -183,58 +222,113 @@ class FaultServer:
         elif kind == "error-in-200":
             await self._send(writer, 200, {"error": {"code": 429, "message": "slow down", "metadata": {}}})
         elif kind == "error-in-choice":
-            await self._send(writer, 200, {"choices": [{"error": {"code": 502, "message": "upstream"},
-                                                        "finish_reason": "error", "message": {"content": ""}}]})
+            await self._send(
+                writer,
+                200,
+                {
+                    "choices": [
+                        {
+                            "error": {"code": 502, "message": "upstream"},
+                            "finish_reason": "error",
+                            "message": {"content": ""},
+                        }
+                    ]
+                },
+            )
         else:  # empty
             await self._send(writer, 200, {"choices": [{"finish_reason": "stop", "message": {"content": None}}]})
         return True
 
-    async def _send(self, writer: asyncio.StreamWriter, status: int, data: Any, headers: dict[str, str] | None = None) -> None:
-        raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data if isinstance(
-            data, bytes) else json.dumps(data).encode()
+    async def _send(
+        self, writer: asyncio.StreamWriter, status: int, data: Any, headers: dict[str, str] | None = None
+    ) -> None:
+        raw = (
+            data.encode("utf-8", "surrogatepass")
+            if isinstance(data, str)
+            else data
+            if isinstance(data, bytes)
+            else json.dumps(data).encode()
+        )
         lines = [f"HTTP/1.1 {status} X", "content-type: application/json", f"content-length: {len(raw)}"]
         lines += [f"{k}: {v}" for k, v in (headers or {}).items()]
         writer.write(("\r\n".join(lines) + "\r\n\r\n").encode() + raw)
         with contextlib.suppress(ConnectionError):
             await writer.drain()
 
-    # -- what it says ----------------------------------------------------------------------------------------------------
+    # -- what it says
 
     def decide(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """The reply of a model that decides by a hash, in the shape of the route."""
         common = {"id": "gen-1", "model": self.model, **({"provider": self.provider} if self.provider else {})}
-        if path.endswith("/systemone") or path.endswith("/alpha/decisions"):
+        if path.endswith(("/systemone", "/alpha/decisions")):
             q = body["questions"]["q"]
             labels = list(q["criteria"])
             label = chosen(labels, body["state"])
             shares = {k: round(0.7 if k == label else 0.3 / max(1, len(labels) - 1), 2) for k in labels}
-            return {**common, "answers": {"q": {"type": "choice", "choice": label, "confidence": 0.6,
-                                                "probabilities": shares}},
-                    "usage": {"input_tokens": 100, "output_tokens": 1}, "diagnostics": {"q": {"label_mass": 0.97}}}
+            return {
+                **common,
+                "answers": {"q": {"type": "choice", "choice": label, "confidence": 0.6, "probabilities": shares}},
+                "usage": {"input_tokens": 100, "output_tokens": 1},
+                "diagnostics": {"q": {"label_mass": 0.97}},
+            }
         if path.endswith("/v1/decisions"):
             q = body["questions"][0]
             labels = [c["value"] for c in q["choices"]]
             label = chosen(labels, body["input"])
-            return {**common, "answers": [{"type": "choice", "name": q["name"], "choice": label, "confidence": 0.9,
-                    "probabilities": [{"value": k, "probability": 0.9 if k == label else 0.1 / max(1, len(labels) - 1)}
-                                      for k in labels]}],
-                    "usage": {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 40}, "output_tokens": 2,
-                              "output_tokens_details": {"reasoning_tokens": 1}, "total_tokens": 102}}
-        return {**common, **self._chat(body), "usage": {
-            "prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 64}}}
+            return {
+                **common,
+                "answers": [
+                    {
+                        "type": "choice",
+                        "name": q["name"],
+                        "choice": label,
+                        "confidence": 0.9,
+                        "probabilities": [
+                            {"value": k, "probability": 0.9 if k == label else 0.1 / max(1, len(labels) - 1)}
+                            for k in labels
+                        ],
+                    }
+                ],
+                "usage": {
+                    "input_tokens": 100,
+                    "input_tokens_details": {"cached_tokens": 40},
+                    "output_tokens": 2,
+                    "output_tokens_details": {"reasoning_tokens": 1},
+                    "total_tokens": 102,
+                },
+            }
+        return {
+            **common,
+            **self._chat(body),
+            "usage": {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 64}},
+        }
 
     def _chat(self, body: dict[str, Any]) -> dict[str, Any]:
         asked = body["messages"][-1]["content"]
         if body.get("logprobs"):
             letter = chosen(["A", "B"], asked)
-            top = [{"token": letter, "logprob": -0.4}, {"token": f" {letter}", "logprob": -2.0},
-                   {"token": "B" if letter == "A" else "A", "logprob": -2.5}, {"token": "The", "logprob": -4.0}]
-            return {"choices": [{"finish_reason": "length", "message": {"content": letter},
-                                 "logprobs": {"content": [{**top[0], "top_logprobs": top}]}}]}
+            top = [
+                {"token": letter, "logprob": -0.4},
+                {"token": f" {letter}", "logprob": -2.0},
+                {"token": "B" if letter == "A" else "A", "logprob": -2.5},
+                {"token": "The", "logprob": -4.0},
+            ]
+            return {
+                "choices": [
+                    {
+                        "finish_reason": "length",
+                        "message": {"content": letter},
+                        "logprobs": {"content": [{**top[0], "top_logprobs": top}]},
+                    }
+                ]
+            }
         schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
         labels = schema.get("properties", {}).get("choice", {}).get("enum", ["A", "B"])
         label = chosen(labels, asked)
-        said = {"choice": label, "probabilities": {k: 0.8 if k == label else 0.2 / max(1, len(labels) - 1) for k in labels}}
+        said = {
+            "choice": label,
+            "probabilities": {k: 0.8 if k == label else 0.2 / max(1, len(labels) - 1) for k in labels},
+        }
         return {"choices": [{"finish_reason": "stop", "message": {"content": json.dumps(said)}}]}
 
 

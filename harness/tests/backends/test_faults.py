@@ -18,8 +18,14 @@ from harness.tests.fault_server import FAULTS, FaultServer
 
 
 def config(server, **more):
-    defaults = {"model": "m", "base_url": server.url + "/v1", "readout": "json_choice", "max_tries": 8, "timeout_s": 5.0,
-                "options": {"backoff_s": [0.001, 0.01]}}
+    defaults = {
+        "model": "m",
+        "base_url": server.url + "/v1",
+        "readout": "json_choice",
+        "max_tries": 8,
+        "timeout_s": 5.0,
+        "options": {"backoff_s": [0.001, 0.01]},
+    }
     return ModelConfig("m", "chat", **{**defaults, **more})
 
 
@@ -55,8 +61,10 @@ def test_one_try_means_no_retry():
         assert (reply.tries, sum(server.received.values())) == (1, 1)
 
 
-@pytest.mark.parametrize("status, advice", [
-    (401, "set the environment variable"), (402, "no credit"), (403, "no access"), (404, "check the model id")])
+@pytest.mark.parametrize(
+    "status, advice",
+    [(401, "set the environment variable"), (402, "no credit"), (403, "no access"), (404, "check the model id")],
+)
 def test_what_the_user_must_change_stops_the_run_at_once(status, advice):
     with FaultServer(status=status, message="denied") as server:
         with pytest.raises(FatalError, match=advice) as e:
@@ -67,8 +75,10 @@ def test_what_the_user_must_change_stops_the_run_at_once(status, advice):
 
 @pytest.mark.parametrize("code", [402, "402"])
 def test_no_credit_inside_a_200_stops_the_run(code):
-    with FaultServer(reply=lambda path, body: {"error": {"code": code, "message": "Insufficient credits"}}) as server, \
-            pytest.raises(FatalError, match="Insufficient credits"):
+    with (
+        FaultServer(reply=lambda path, body: {"error": {"code": code, "message": "Insufficient credits"}}) as server,
+        pytest.raises(FatalError, match="Insufficient credits"),
+    ):
         ask(config(server), request("json_choice"))
 
 
@@ -100,16 +110,28 @@ def test_retry_after_in_seconds_is_obeyed():
         assert time.monotonic() - started >= 0.4 * server.failed["429"]
 
 
-@pytest.mark.parametrize("value, seconds", [
-    ("3", 3.0), (" 2.5 ", 2.5), (formatdate(1000, usegmt=True), 10.0), (formatdate(900, usegmt=True), 0.0),
-    ("soon", None), ("", None), (None, None), ("-3", None)])
+@pytest.mark.parametrize(
+    "value, seconds",
+    [
+        ("3", 3.0),
+        (" 2.5 ", 2.5),
+        (formatdate(1000, usegmt=True), 10.0),
+        (formatdate(900, usegmt=True), 0.0),
+        ("soon", None),
+        ("", None),
+        (None, None),
+        ("-3", None),
+    ],
+)
 def test_retry_after_is_a_number_or_a_date(value, seconds):
     assert retry_after(value, now=990.0) == seconds
 
 
 def test_a_service_that_asks_to_wait_for_hours_stops_the_run():
-    with FaultServer(fault_rate=1.0, faults=("429",), retry_after="7200") as server, \
-            pytest.raises(FatalError, match="asks to wait 7200 s"):
+    with (
+        FaultServer(fault_rate=1.0, faults=("429",), retry_after="7200") as server,
+        pytest.raises(FatalError, match="asks to wait 7200 s"),
+    ):
         ask(config(server), request("json_choice"))
 
 
@@ -124,6 +146,7 @@ def test_connections_are_kept_and_used_again():
             await backend.close()
 
         import asyncio
+
         asyncio.run(one_after_the_other())
         assert server.connections == 1
 
@@ -136,7 +159,9 @@ def test_the_reply_may_be_no_json_object_at_all():
 
 def test_hostile_output_is_kept_as_it_came():
     said = "\x1b[31m\x00</script>|a|b|\n" + "x" * 1_000_000
-    with FaultServer(reply=lambda path, body: {"choices": [{"finish_reason": "stop", "message": {"content": said}}]}) as server:
+    with FaultServer(
+        reply=lambda path, body: {"choices": [{"finish_reason": "stop", "message": {"content": said}}]}
+    ) as server:
         (reply,) = ask(config(server), request("labelled_lines"))
         assert reply.text == said
 
@@ -185,10 +210,16 @@ def secret(monkeypatch):
 
 
 @pytest.mark.usefixtures("secret")
-@pytest.mark.parametrize("server", [
-    {"key": "another"}, {"status": 500, "message": f"your key {SECRET} is fine"}, {"status": 400, "message": f"Bearer {SECRET}"},
-    {"reply": lambda path, body: {"choices": [{"finish_reason": "stop", "message": {"content": SECRET}}]}},
-    {"reply": lambda path, body: {"error": {"code": 401, "message": SECRET}}}])
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"key": "another"},
+        {"status": 500, "message": f"your key {SECRET} is fine"},
+        {"status": 400, "message": f"Bearer {SECRET}"},
+        {"reply": lambda path, body: {"choices": [{"finish_reason": "stop", "message": {"content": SECRET}}]}},
+        {"reply": lambda path, body: {"error": {"code": 401, "message": SECRET}}},
+    ],
+)
 def test_the_key_shows_nowhere(server, caplog):
     caplog.set_level(logging.DEBUG)
     seen = []

@@ -1,25 +1,57 @@
 """Model configurations and what --model may say."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
 
 from harness.backends.config import ModelConfig, models, resolve
 from harness.errors import BackendError
-from harness.spec import load_declaration
 
-DECLARED = models(load_declaration(Path(__file__).parents[3], "models"))
+SPECS = Path(__file__).parents[3] / "specs"
+DECLARED = models(yaml.safe_load((SPECS / "models.yaml").read_text()))
+
+
+def test_the_declared_models_satisfy_their_schema():
+    schema = json.loads((SPECS / "schema" / "models.schema.json").read_text())
+    jsonschema.validate(yaml.safe_load((SPECS / "models.yaml").read_text()), schema)
+
+
+def test_every_setting_is_described_in_the_schema():
+    schema = json.loads((SPECS / "schema" / "models.schema.json").read_text())
+    for part in schema["$defs"].values():
+        assert all("description" in p or "$ref" in p for p in part["properties"].values())
 
 
 def test_every_declared_model_has_a_readout_for_a_decision():
     assert all(c.readout_for("decision") for c in DECLARED.values())
 
 
-@pytest.mark.parametrize("name", [
-    "oracle", "smollm2", "d3-nano", "d3-nano-pa", "jev-1.13", "luna-decisions", "luna-gen-none", "luna-gen-low",
-    "qwen3.5-2b-base", "qwen3.5-4b", "qwen3.5-9b", "gemma-4-e2b", "gemma-4-e4b", "gemma-4-31b", "gemma-4-26b-a4b",
-    "qwen3.5-27b", "qwen3.5-35b-a3b"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "oracle",
+        "smollm2",
+        "d3-nano",
+        "d3-nano-pa",
+        "jev-1.13",
+        "luna-decisions",
+        "luna-gen-none",
+        "luna-gen-low",
+        "qwen3.5-2b-base",
+        "qwen3.5-4b",
+        "qwen3.5-9b",
+        "gemma-4-e2b",
+        "gemma-4-e4b",
+        "gemma-4-31b",
+        "gemma-4-26b-a4b",
+        "qwen3.5-27b",
+        "qwen3.5-35b-a3b",
+    ],
+)
 def test_the_models_of_both_papers_are_declared(name):
     assert DECLARED[name].name == name
 
@@ -41,20 +73,28 @@ def test_a_backend_that_cannot_do_the_suites_readout_takes_its_preferred_one():
     assert ModelConfig("m", "chat").readout_for("decision") == "json_choice"
 
 
-@pytest.mark.parametrize("name, backend, model", [
-    ("chat:org/m@http://127.0.0.1:8000/v1", "chat", "org/m"),
-    ("systemone:m@https://host", "decisions", "m"),
-    ("openrouter:google/gemma-4-31b-it", "openrouter", "google/gemma-4-31b-it")])
+@pytest.mark.parametrize(
+    "name, backend, model",
+    [
+        ("chat:org/m@http://127.0.0.1:8000/v1", "chat", "org/m"),
+        ("systemone:m@https://host", "decisions", "m"),
+        ("openrouter:google/gemma-4-31b-it", "openrouter", "google/gemma-4-31b-it"),
+    ],
+)
 def test_a_model_needs_no_entry(name, backend, model):
     config = resolve(name, {})
     assert (config.name, config.backend, config.model) == (name, backend, model)
 
 
-@pytest.mark.parametrize("name, message", [
-    ("orcale", "did you mean 'oracle'"),
-    ("chat:m", "the form is chat:NAME@"),
-    ("openrouter:gemma", "the form is openrouter:vendor/model"),
-    ("chat:m@http://user:secret@host/v1", "user name or password")])
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("orcale", "did you mean 'oracle'"),
+        ("chat:m", "the form is chat:NAME@"),
+        ("openrouter:gemma", "the form is openrouter:vendor/model"),
+        ("chat:m@http://user:secret@host/v1", "user name or password"),
+    ],
+)
 def test_a_wrong_name_says_what_would_be_right(name, message):
     with pytest.raises(BackendError, match=message):
         resolve(name, DECLARED)
@@ -66,34 +106,65 @@ def test_a_password_in_an_address_is_not_repeated_in_the_message():
     assert "hunter2" not in str(e.value)
 
 
-@pytest.mark.parametrize("entry, message", [
-    ({"backend": "caht"}, "did you mean 'chat'"),
-    ({"backend": "chat", "modle": "x"}, "did you mean 'model'"),
-    ({"backend": "decisions", "readout": "json_choice"}, "has no readout"),
-    ({"backend": "chat", "in_flight": 0}, "at least 1"),
-    ({"backend": "chat", "permute": "shuffle"}, "valid: reverse"),
-    ({"backend": "chat", "modalities": ["texts"]}, "did you mean 'text'")])
+@pytest.mark.parametrize(
+    "entry, message",
+    [
+        ({"backend": "caht"}, "did you mean 'chat'"),
+        ({"backend": "chat", "modle": "x"}, "did you mean 'model'"),
+        ({"backend": "decisions", "readout": "json_choice"}, "has no readout"),
+        ({"backend": "chat", "in_flight": 0}, "at least 1"),
+        ({"backend": "chat", "permute": "shuffle"}, "valid: reverse"),
+        ({"backend": "chat", "modalities": ["texts"]}, "did you mean 'text'"),
+    ],
+)
 def test_a_wrong_entry_names_the_model_and_the_setting(entry, message):
     with pytest.raises(BackendError, match=message):
         models({"models": {"mine": entry}})
 
 
-BASE = ModelConfig("m", "openrouter", model="a/b", base_url="https://x/v1", sampling={"temperature": 0},
-                   options={"provider": "P", "quantization": "bf16"})
+BASE = ModelConfig(
+    "m",
+    "openrouter",
+    model="a/b",
+    base_url="https://x/v1",
+    sampling={"temperature": 0},
+    options={"provider": "P", "quantization": "bf16"},
+)
 
 
-@pytest.mark.parametrize("change", [
-    {"model": "a/c"}, {"base_url": "https://y/v1"}, {"revision": "r"}, {"adapter": "l"},
-    {"sampling": {"temperature": 1}}, {"options": {"provider": "Q", "quantization": "bf16"}},
-    {"options": {"provider": "P", "quantization": "fp8"}}, {"backend": "chat"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "a/c"},
+        {"base_url": "https://y/v1"},
+        {"revision": "r"},
+        {"adapter": "l"},
+        {"sampling": {"temperature": 1}},
+        {"options": {"provider": "Q", "quantization": "bf16"}},
+        {"options": {"provider": "P", "quantization": "fp8"}},
+        {"backend": "chat"},
+    ],
+)
 def test_what_determines_a_reply_changes_the_identity(change):
     assert replace(BASE, **change).identity_sha256 != BASE.identity_sha256
 
 
-@pytest.mark.parametrize("change", [
-    {"name": "n"}, {"in_flight": 64}, {"timeout_s": 1.0}, {"max_tries": 1}, {"requests_per_minute": 5.0},
-    {"key_env": "K"}, {"price_in": 1.0}, {"readout": "json_choice"}, {"permute": "reverse"}, {"description": "d"},
-    {"options": {**BASE.options, "backoff_s": [0, 1]}}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "n"},
+        {"in_flight": 64},
+        {"timeout_s": 1.0},
+        {"max_tries": 1},
+        {"requests_per_minute": 5.0},
+        {"key_env": "K"},
+        {"price_in": 1.0},
+        {"readout": "json_choice"},
+        {"permute": "reverse"},
+        {"description": "d"},
+        {"options": {**BASE.options, "backoff_s": [0, 1]}},
+    ],
+)
 def test_what_does_not_determine_a_reply_leaves_the_identity(change):
     assert replace(BASE, **change).identity_sha256 == BASE.identity_sha256
 

@@ -26,11 +26,19 @@ def share(behaviour, truth, wanted, n=2000, **settings):
     return sum(says(behaviour, truth, n=i, **settings).choice == wanted for i in range(n)) / n
 
 
-@pytest.mark.parametrize("behaviour, truth, choice", [
-    ("visible_extremum", INSIDE, "605-730"), ("visible_extremum", OUTSIDE, "450-605"),
-    ("abstain_on_any_truncation", INSIDE, ABSTAIN), ("abstain_on_any_truncation", OUTSIDE, ABSTAIN),
-    ("abstain_on_any_truncation", FULL, "450-605"), ("never_abstain", FULL, "450-605"),
-    ("always_abstain", FULL, ABSTAIN), ("decoy", INSIDE, "605-730")])
+@pytest.mark.parametrize(
+    "behaviour, truth, choice",
+    [
+        ("visible_extremum", INSIDE, "605-730"),
+        ("visible_extremum", OUTSIDE, "450-605"),
+        ("abstain_on_any_truncation", INSIDE, ABSTAIN),
+        ("abstain_on_any_truncation", OUTSIDE, ABSTAIN),
+        ("abstain_on_any_truncation", FULL, "450-605"),
+        ("never_abstain", FULL, "450-605"),
+        ("always_abstain", FULL, ABSTAIN),
+        ("decoy", INSIDE, "605-730"),
+    ],
+)
 def test_planted_behaviour_on_cuts(behaviour, truth, choice):
     assert says(behaviour, truth).choice == choice
 
@@ -48,9 +56,16 @@ def test_first_position_shows_at_its_rate():
     assert share("first_position", truth, "B", options=AB, rate=0.7) == pytest.approx(0.7, abs=0.03)
 
 
-@pytest.mark.parametrize("view, wording, choice", [
-    ("table_nm", "wavelength", "A"), ("table_ev", "wavelength", "B"), ("plot_ev", "wavelength", "B"),
-    ("table_ev", "energy", "A"), ("table_ev_desc", "wavelength", "A")])
+@pytest.mark.parametrize(
+    "view, wording, choice",
+    [
+        ("table_nm", "wavelength", "A"),
+        ("table_ev", "wavelength", "B"),
+        ("plot_ev", "wavelength", "B"),
+        ("table_ev", "energy", "A"),
+        ("table_ev_desc", "wavelength", "A"),
+    ],
+)
 def test_wavelength_order_reverses_energy_evidence_under_wavelength_wording(view, wording, choice):
     assert says("wavelength_order", Truth("A", facts={"wording": wording}), options=AB, view=view).choice == choice
 
@@ -65,8 +80,7 @@ def test_accuracy_is_p_and_its_errors_are_spread():
 def test_the_view_goes_before_the_modality(view, p):
     settings = {"p": 0.9, "p_view": {"table_ev": 0.3}, "p_modality": {"table": 0.5}}
     asked = {"view": view, "options": AB}
-    got = statistics.mean(
-        says("accuracy", Truth("A"), n=i, **asked, **settings).choice == "A" for i in range(1500))
+    got = statistics.mean(says("accuracy", Truth("A"), n=i, **asked, **settings).choice == "A" for i in range(1500))
     assert got == pytest.approx(p if view == "table_ev" else 0.5, abs=0.04)
 
 
@@ -127,7 +141,14 @@ def test_a_changed_truth_is_another_request_to_a_scripted_model():
 def test_labelled_lines_come_in_the_demanded_order():
     from harness.backends.replies import lines
 
-    asked = request("labelled_lines", AB, answer={"space": "choice", "lines": [
-        {"label": "ANSWER", "about": "answer"}, {"label": "ANSWER_IF_IMAGE_ONLY", "about": "image"}]})
+    asked = request(
+        "labelled_lines",
+        AB,
+        answer={
+            "space": "choice",
+            "lines": [{"label": "ANSWER", "about": "answer"}, {"label": "ANSWER_IF_IMAGE_ONLY", "about": "image"}],
+        },
+    )
     assert lines(asked, {"image": "B", "answer": "A"}) == Response(
-        text="ANSWER: A\nANSWER_IF_IMAGE_ONLY: B", usage=lines(asked, {}).usage)
+        text="ANSWER: A\nANSWER_IF_IMAGE_ONLY: B", usage=lines(asked, {}).usage
+    )

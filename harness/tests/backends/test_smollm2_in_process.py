@@ -22,8 +22,11 @@ CONFIG = ModelConfig("smollm2", "smollm2", options={"threads": 1})
 
 
 def letters(n=0, question="Which one?"):
-    return request("option_letters", BANDS, at=key(n)) if question == "Which one?" else request(
-        "option_letters", AB, at=key(n))
+    return (
+        request("option_letters", BANDS, at=key(n))
+        if question == "Which one?"
+        else request("option_letters", AB, at=key(n))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +71,10 @@ def test_an_image_is_an_honest_error():
 
 
 def test_a_request_longer_than_the_context_says_so():
-    (reply,) = ask(ModelConfig("m", "smollm2", options={"threads": 1, "context": 256}),
-                   request("option_letters", system="word " * 500))
+    (reply,) = ask(
+        ModelConfig("m", "smollm2", options={"threads": 1, "context": 256}),
+        request("option_letters", system="word " * 500),
+    )
     assert "more than the context of 256" in reply.error
 
 

@@ -12,11 +12,24 @@ from harness.tests.asking import AB, BANDS, PNG, ask, request
 from harness.tests.fault_server import FaultServer, chosen
 
 
-def asked(backend, readout, options=AB, *, server=None, image=b"", path="/v1", prompt=None, system="", sampling=None, **settings):
+def asked(
+    backend,
+    readout,
+    options=AB,
+    *,
+    server=None,
+    image=b"",
+    path="/v1",
+    prompt=None,
+    system="",
+    sampling=None,
+    **settings,
+):
     """(request, response, sent body, path, headers) of one exchange."""
     with server or FaultServer() as running:
-        config = ModelConfig("m", backend, model="org/m", base_url=running.url + path, readout=readout, max_tries=2,
-                             options=settings)
+        config = ModelConfig(
+            "m", backend, model="org/m", base_url=running.url + path, readout=readout, max_tries=2, options=settings
+        )
         one = request(readout, options, image=image, system=system, sampling=sampling or {})
         (response,) = ask(config, one)
         where, body = running.bodies[0]
@@ -70,22 +83,33 @@ def test_letters_ask_for_one_token_and_its_candidates():
 
 
 def letters_server(logprobs):
-    return FaultServer(reply=lambda path, body: {"choices": [
-        {"finish_reason": "length", "message": {"content": "The"}, "logprobs": logprobs}]})
+    return FaultServer(
+        reply=lambda path, body: {
+            "choices": [{"finish_reason": "length", "message": {"content": "The"}, "logprobs": logprobs}]
+        }
+    )
 
 
 @pytest.mark.parametrize("token", ["B", " B", "▁B", "ĠB", "B\n"])
 def test_a_letter_has_several_spellings(token):
     entry = {"token": token, "logprob": -0.1}
-    _, response, _, _, _ = asked("chat", "option_letters", server=letters_server({"content": [
-        {**entry, "top_logprobs": [entry]}]}))
+    _, response, _, _, _ = asked(
+        "chat", "option_letters", server=letters_server({"content": [{**entry, "top_logprobs": [entry]}]})
+    )
     assert response.option_scores == {"B": pytest.approx(-0.1)}
 
 
-@pytest.mark.parametrize("logprobs, message", [
-    (None, "returned no log-probabilities"), ({"content": []}, "returned no log-probabilities"),
-    ({"content": [{"token": "The", "logprob": -0.1, "top_logprobs": [{"token": "The", "logprob": -0.1}]}]},
-     "none of the letters A, B is among the 1 candidates")])
+@pytest.mark.parametrize(
+    "logprobs, message",
+    [
+        (None, "returned no log-probabilities"),
+        ({"content": []}, "returned no log-probabilities"),
+        (
+            {"content": [{"token": "The", "logprob": -0.1, "top_logprobs": [{"token": "The", "logprob": -0.1}]}]},
+            "none of the letters A, B is among the 1 candidates",
+        ),
+    ],
+)
 def test_too_few_candidates_are_an_honest_error(logprobs, message):
     _, response, _, _, _ = asked("chat", "option_letters", server=letters_server(logprobs))
     assert message in response.error
@@ -93,16 +117,25 @@ def test_too_few_candidates_are_an_honest_error(logprobs, message):
 
 
 def test_thinking_is_switched_off_in_the_chat_template():
-    _, _, body, _, _ = asked("chat", "json_choice", chat_template_kwargs={"enable_thinking": False},
-                             extra_body={"repetition_detection": {"min_count": 4}})
+    _, _, body, _, _ = asked(
+        "chat",
+        "json_choice",
+        chat_template_kwargs={"enable_thinking": False},
+        extra_body={"repetition_detection": {"min_count": 4}},
+    )
     assert body["chat_template_kwargs"] == {"enable_thinking": False}
     assert body["repetition_detection"] == {"min_count": 4}
 
 
-@pytest.mark.parametrize("choice, finish", [
-    ({"finish_reason": "repetition"}, "repetition"),
-    ({"finish_reason": "stop", "stop_reason": "repetition_detected"}, "repetition"),
-    ({"finish_reason": "length"}, "length"), ({"finish_reason": "content_filter"}, "content_filter")])
+@pytest.mark.parametrize(
+    "choice, finish",
+    [
+        ({"finish_reason": "repetition"}, "repetition"),
+        ({"finish_reason": "stop", "stop_reason": "repetition_detected"}, "repetition"),
+        ({"finish_reason": "length"}, "length"),
+        ({"finish_reason": "content_filter"}, "content_filter"),
+    ],
+)
 def test_the_finish_reason_is_data(choice, finish):
     server = FaultServer(reply=lambda path, body: {"choices": [{**choice, "message": {"content": "and and"}}]})
     assert asked("chat", "labelled_lines", server=server)[1].finish_reason == finish
@@ -110,14 +143,20 @@ def test_the_finish_reason_is_data(choice, finish):
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
 def test_reasoning_in_its_own_field_is_put_back_inline(field):
-    server = FaultServer(reply=lambda path, body: {"choices": [
-        {"finish_reason": "stop", "message": {"content": "ANSWER: A", field: "Let me see."}}]})
+    server = FaultServer(
+        reply=lambda path, body: {
+            "choices": [{"finish_reason": "stop", "message": {"content": "ANSWER: A", field: "Let me see."}}]
+        }
+    )
     assert asked("chat", "labelled_lines", server=server)[1].text == "<think>Let me see.</think>\nANSWER: A"
 
 
 def test_a_truncation_without_content_is_kept_and_not_asked_again():
-    server = FaultServer(reply=lambda path, body: {"choices": [
-        {"finish_reason": "length", "message": {"content": None, "reasoning": "hm"}}]})
+    server = FaultServer(
+        reply=lambda path, body: {
+            "choices": [{"finish_reason": "length", "message": {"content": None, "reasoning": "hm"}}]
+        }
+    )
     _, response, _, _, _ = asked("chat", "labelled_lines", server=server)
     assert (response.finish_reason, response.tries, response.error) == ("length", 1, "")
 
@@ -127,12 +166,23 @@ def echo(path, body):
         return 404, {}
     text, tokens, at = body["prompt"], [], 0
     while at < len(text):
-        tokens.append((text[at:at + 4], at))
+        tokens.append((text[at : at + 4], at))
         at += 4
     logs = [None] + [-1.0 if "-730" in text[-12:] else -2.0] * (len(tokens) - 1)
-    return {"model": "served", "choices": [{"text": text, "logprobs": {
-        "tokens": [t for t, _ in tokens], "text_offset": [o for _, o in tokens], "token_logprobs": logs}}],
-        "usage": {"prompt_tokens": len(tokens), "completion_tokens": 1}}
+    return {
+        "model": "served",
+        "choices": [
+            {
+                "text": text,
+                "logprobs": {
+                    "tokens": [t for t, _ in tokens],
+                    "text_offset": [o for _, o in tokens],
+                    "token_logprobs": logs,
+                },
+            }
+        ],
+        "usage": {"prompt_tokens": len(tokens), "completion_tokens": 1},
+    }
 
 
 def test_option_text_scores_each_option_as_a_continuation():
@@ -150,31 +200,65 @@ def test_a_server_without_echo_says_so():
 
 
 def test_openrouter_pins_provider_and_precision_without_fallbacks():
-    _, response, body, _, _ = asked("openrouter", "json_choice", provider="CoreWeave", quantization="bf16", reasoning=False,
-                                    server=FaultServer(provider="CoreWeave"))
-    assert body["provider"] == {"only": ["CoreWeave"], "order": ["CoreWeave"], "allow_fallbacks": False,
-                                "quantizations": ["bf16"], "require_parameters": True}
+    _, response, body, _, _ = asked(
+        "openrouter",
+        "json_choice",
+        provider="CoreWeave",
+        quantization="bf16",
+        reasoning=False,
+        server=FaultServer(provider="CoreWeave"),
+    )
+    assert body["provider"] == {
+        "only": ["CoreWeave"],
+        "order": ["CoreWeave"],
+        "allow_fallbacks": False,
+        "quantizations": ["bf16"],
+        "require_parameters": True,
+    }
     assert (body["reasoning"], body["usage"]) == ({"enabled": False}, {"include": True})
     assert (response.provider, dict(response.extra)) == ("CoreWeave", {})
 
 
 def test_another_provider_than_the_pinned_one_is_noted():
-    _, response, _, _, _ = asked("openrouter", "json_choice", provider="CoreWeave", server=FaultServer(provider="NextBit"))
+    _, response, _, _, _ = asked(
+        "openrouter", "json_choice", provider="CoreWeave", server=FaultServer(provider="NextBit")
+    )
     assert response.extra["notes"] == {"provider_asked": "CoreWeave", "provider_served": "NextBit"}
 
 
 def test_openrouters_cost_and_reasoning_tokens_are_kept():
-    server = FaultServer(reply=lambda path, body: {"choices": [{"finish_reason": "stop", "message": {"content": "x"}}], "usage": {
-        "prompt_tokens": 9, "completion_tokens": 8, "cost": 0.25, "completion_tokens_details": {"reasoning_tokens": 7}}})
+    server = FaultServer(
+        reply=lambda path, body: {
+            "choices": [{"finish_reason": "stop", "message": {"content": "x"}}],
+            "usage": {
+                "prompt_tokens": 9,
+                "completion_tokens": 8,
+                "cost": 0.25,
+                "completion_tokens_details": {"reasoning_tokens": 7},
+            },
+        }
+    )
     assert asked("openrouter", "labelled_lines", server=server)[1].usage == Usage(9, None, 8, 7, 0.25)
 
 
 def test_system_one_gets_state_instructions_and_a_map_of_labels():
     one, response, body, where, _ = asked("decisions", "decision", BANDS)
     assert where == "/v1/systemone"
-    assert body == {"model": "org/m", "state": one.evidence_text, "questions": {"q": {
-        "type": "choice", "instructions": "Which one?", "criteria": {
-            "450-605 nm": None, "605-730 nm": None, "cannot be determined": "The data provided are not enough to answer."}}}}
+    assert body == {
+        "model": "org/m",
+        "state": one.evidence_text,
+        "questions": {
+            "q": {
+                "type": "choice",
+                "instructions": "Which one?",
+                "criteria": {
+                    "450-605 nm": None,
+                    "605-730 nm": None,
+                    "cannot be determined": "The data provided are not enough to answer.",
+                },
+            }
+        },
+    }
     label = chosen([o.label for o in BANDS], one.evidence_text)
     assert response.choice == {o.label: o.key for o in BANDS}[label]
     assert response.label_mass == 0.97
@@ -197,8 +281,13 @@ def test_openrouters_decisions_put_images_into_the_state():
 
 def test_the_path_and_the_place_of_images_are_settings():
     with FaultServer() as server:
-        config = ModelConfig("m", "decisions", model="m", base_url=server.url, options={
-            "shape": "openrouter", "path": "/other/systemone", "images": "field"})
+        config = ModelConfig(
+            "m",
+            "decisions",
+            model="m",
+            base_url=server.url,
+            options={"shape": "openrouter", "path": "/other/systemone", "images": "field"},
+        )
         ask(config, request("decision", image=PNG))
         ((where, body),) = server.bodies
     assert where == "/other/systemone"
@@ -211,8 +300,10 @@ def test_openai_decisions_have_their_own_shape():
     (message,) = body["input"]
     assert [p["type"] for p in message["content"]] == ["input_image", "input_text"]
     assert message["content"][0]["detail"] == "high"
-    assert body["questions"][0]["choices"][2] == {"value": "cannot be determined",
-                                                  "description": "The data provided are not enough to answer."}
+    assert body["questions"][0]["choices"][2] == {
+        "value": "cannot be determined",
+        "description": "The data provided are not enough to answer.",
+    }
     assert response.usage == Usage(100, 40, 2, 1, None)
     assert read([(one, response)]).probabilities[response.choice] == pytest.approx(0.9)
 

@@ -30,9 +30,15 @@ class Session:
         self.keys = [key(i, c.name) for c in configs for i in range(n)]
         self.at = 0
         self.built = []
-        self.asker = Asker({c.name: c for c in configs}, store, build or self.build, compose,
-                           lambda: map(self.keys.__getitem__, range(self.at, len(self.keys))),
-                           on_event=(events.append if events is not None else None), **more)
+        self.asker = Asker(
+            {c.name: c for c in configs},
+            store,
+            build or self.build,
+            compose,
+            lambda: map(self.keys.__getitem__, range(self.at, len(self.keys))),
+            on_event=(events.append if events is not None else None),
+            **more,
+        )
 
     def build(self, k):
         self.built.append(k)
@@ -41,7 +47,8 @@ class Session:
     def run(self):
         asked = []
         try:
-            for self.at, k in enumerate(self.keys):
+            for n, k in enumerate(self.keys):
+                self.at = n
                 asked.append(self.asker.ask(k))
         finally:
             self.asker.close()
@@ -49,8 +56,13 @@ class Session:
 
 
 def http(server, **more):
-    defaults = {"model": "m", "base_url": server.url + "/v1", "in_flight": 8, "max_tries": 20,
-                "options": {"backoff_s": [0.001, 0.01]}}
+    defaults = {
+        "model": "m",
+        "base_url": server.url + "/v1",
+        "in_flight": 8,
+        "max_tries": 20,
+        "options": {"backoff_s": [0.001, 0.01]},
+    }
     return ModelConfig("m", "chat", **{**defaults, **more})
 
 
@@ -67,8 +79,10 @@ def test_a_local_model_answers_in_the_calling_thread(store):
 def test_every_item_gets_its_own_reply(store):
     with FaultServer(latency_s=0.01) as server:
         asked = Session(http(server), store, 50).run()
-        again = [Asker({"m": http(server)}, None, lambda k: request("json_choice", at=k), compose).ask(a.request.key)
-                 for a in asked[:3]]
+        again = [
+            Asker({"m": http(server)}, None, lambda k: request("json_choice", at=k), compose).ask(a.request.key)
+            for a in asked[:3]
+        ]
     assert [a.request.key for a in asked] == [key(i) for i in range(50)]
     assert [a.responses[0].text for a in asked[:3]] == [a.responses[0].text for a in again]
 
@@ -155,7 +169,9 @@ def test_reversed_options_are_a_second_request_of_the_same_item(store):
     asker = Asker({"m": config}, store, lambda k: request("decision", BANDS, at=k), compose)
     asked = asker.ask(key())
     assert [[o.key for o in r.options] for r, _ in asked.replies] == [
-        ["450-605", "605-730", "undetermined"], ["undetermined", "605-730", "450-605"]]
+        ["450-605", "605-730", "undetermined"],
+        ["undetermined", "605-730", "450-605"],
+    ]
     assert read(asked.replies).notes["order_choices"] == ["undetermined", "450-605"]
     asker.close()
 
@@ -177,7 +193,8 @@ def test_a_limit_keeps_what_is_there_and_stops_the_rest(store):
         Session(http(server), store, 5).run()
         session = Session(http(server), store, 20, limits=Limits(max_requests=3), run="r")
         got, stopped = 0, 0
-        for session.at, k in enumerate(session.keys):
+        for n, k in enumerate(session.keys):
+            session.at = n
             try:
                 session.asker.ask(k)
                 got += 1
@@ -197,7 +214,8 @@ def test_a_request_that_cannot_be_built_fails_alone(store):
     with FaultServer() as server:
         session = Session(http(server), store, 6, build=build)
         results = []
-        for session.at, k in enumerate(session.keys):
+        for n, k in enumerate(session.keys):
+            session.at = n
             try:
                 results.append(bool(session.asker.ask(k)))
             except DataError as e:
@@ -212,8 +230,14 @@ def test_look_ahead_that_fails_does_no_harm(store):
 
     events = []
     with FaultServer() as server:
-        asker = Asker({"m": http(server)}, store, lambda k: request("json_choice", at=k), compose, upcoming,
-                      on_event=events.append)
+        asker = Asker(
+            {"m": http(server)},
+            store,
+            lambda k: request("json_choice", at=k),
+            compose,
+            upcoming,
+            on_event=events.append,
+        )
         assert asker.ask(key()).responses[0].text
         asker.close()
     assert events[0].kind == "waiting"

@@ -38,15 +38,20 @@ with Store(Path(path)) as store:
 
 @pytest.fixture
 def server():
-    process = subprocess.Popen([sys.executable, fault_server.__file__, json.dumps({"latency_s": 0.03})],
-                               stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, fault_server.__file__, json.dumps({"latency_s": 0.03})], stdout=subprocess.PIPE, text=True
+    )
     yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
     process.kill()
 
 
 def start(server, path, first=0):
-    return subprocess.Popen([sys.executable, "-c", RUN, server + "/v1", str(path), str(first)], stdout=subprocess.PIPE,
-                            text=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())})
+    return subprocess.Popen(
+        [sys.executable, "-c", RUN, server + "/v1", str(path), str(first)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+    )
 
 
 def stats(server):
@@ -87,5 +92,5 @@ def test_a_run_killed_again_and_again_ends_like_an_undisturbed_one(server, tmp_p
 def test_two_runs_at_once_on_one_store_send_nothing_twice(server, tmp_path):
     runs = [start(server, tmp_path / "replies"), start(server, tmp_path / "replies", ITEMS // 2)]
     said = [run.communicate(timeout=60)[0].splitlines() for run in runs]
-    assert said[0][ITEMS // 2:] == said[1]
+    assert said[0][ITEMS // 2 :] == said[1]
     assert set(stats(server)["received"].values()) == {1}

@@ -12,24 +12,33 @@ from harness.outcome import Outcome
 from harness.probe import ABSTAIN, Claim, Reading, Response, Truth, Usage
 from harness.tests.asking import BANDS, VIEW, request
 
-ASKED = request("decision", BANDS, truth=Truth("450-605", facts={"cut": "full", "wording": "wavelength", "depth": np.float64(0.5)}))
+ASKED = request(
+    "decision", BANDS, truth=Truth("450-605", facts={"cut": "full", "wording": "wavelength", "depth": np.float64(0.5)})
+)
 
 
-def row(response, reading=Reading("450-605"), asked=ASKED):
+READ = Reading("450-605")
+
+
+def row(response, reading=READ, asked=ASKED):
     return outcome(asked, [response], reading, dataset="d", view=VIEW)
 
 
-@pytest.mark.parametrize("response, status", [
-    (Response(text="x", finish_reason="repetition", error="boom"), "repetition"),
-    (Response(text="x", finish_reason="length", error="boom"), "truncated"),
-    (Response(text="", finish_reason="length"), "truncated"),
-    (Response(text="x", error="boom"), "provider_error"),
-    (Response(text="x", finish_reason="content_filter"), "provider_error"),
-    (Response(text=""), "provider_error"),
-    (Response(text=" \n"), "provider_error"),
-    (Response(text="x"), "usable"),
-    (Response(option_scores={"A": -1.0}, finish_reason="length"), "usable"),
-    (Response(extra={"refusal": True}), "usable")])
+@pytest.mark.parametrize(
+    "response, status",
+    [
+        (Response(text="x", finish_reason="repetition", error="boom"), "repetition"),
+        (Response(text="x", finish_reason="length", error="boom"), "truncated"),
+        (Response(text="", finish_reason="length"), "truncated"),
+        (Response(text="x", error="boom"), "provider_error"),
+        (Response(text="x", finish_reason="content_filter"), "provider_error"),
+        (Response(text=""), "provider_error"),
+        (Response(text=" \n"), "provider_error"),
+        (Response(text="x"), "usable"),
+        (Response(option_scores={"A": -1.0}, finish_reason="length"), "usable"),
+        (Response(extra={"refusal": True}), "usable"),
+    ],
+)
 def test_the_status_of_a_reply(response, status):
     assert reply_status(response) == status
 
@@ -41,9 +50,15 @@ def test_a_reply_that_is_not_whole_is_never_parsed_for_an_answer(response):
     assert (got.choice, got.correct, got.abstained) == (None, None, None)
 
 
-@pytest.mark.parametrize("reading, status", [
-    (Reading(None, missing=("answer",)), "unparsed"), (Reading("450-605", missing=("SUFFICIENCY",)), "unparsed"),
-    (None, "unparsed"), (Reading("450-605"), "usable")])
+@pytest.mark.parametrize(
+    "reading, status",
+    [
+        (Reading(None, missing=("answer",)), "unparsed"),
+        (Reading("450-605", missing=("SUFFICIENCY",)), "unparsed"),
+        (None, "unparsed"),
+        (Reading("450-605"), "usable"),
+    ],
+)
 def test_a_whole_reply_without_a_demanded_field_is_unparsed(reading, status):
     assert row(Response(text="x"), reading).status == status
 
@@ -53,7 +68,9 @@ def test_what_an_unusable_reply_did_say_is_only_a_note():
     assert (got.choice, got.correct, got.notes["said"]) == (None, None, "450-605")
 
 
-@pytest.mark.parametrize("choice, correct, abstained", [("450-605", True, False), ("605-730", False, False), (ABSTAIN, False, True)])
+@pytest.mark.parametrize(
+    "choice, correct, abstained", [("450-605", True, False), ("605-730", False, False), (ABSTAIN, False, True)]
+)
 def test_a_usable_row_is_right_or_wrong_and_abstains_or_not(choice, correct, abstained):
     got = row(Response(text="x"), Reading(choice))
     assert (got.correct, got.abstained) == (correct, abstained)
@@ -101,15 +118,30 @@ class Text(str):
     pass
 
 
-@pytest.mark.parametrize("value", [np.float32(0.5), np.int64(3), np.bool_(True), np.array([1, 2]), Path("x"), Colour.RED,
-                                   Text("t"), {"a": (1, {Text("b")})}, {1: np.float64(2)}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.float32(0.5),
+        np.int64(3),
+        np.bool_(True),
+        np.array([1, 2]),
+        Path("x"),
+        Colour.RED,
+        Text("t"),
+        {"a": (1, {Text("b")})},
+        {1: np.float64(2)},
+    ],
+)
 def test_whatever_comes_in_goes_out_as_exact_builtins(value):
     assert exact(builtin(value))
 
 
 def test_a_row_survives_json_and_comes_back_equal():
     asked = request("decision", BANDS, truth=Truth("450-605", facts={"n": np.int64(3), "p": Path("a")}))
-    got = row(Response(text="x"), Reading("450-605", {"450-605": np.float64(1)}, (Claim("text", "A"),), notes={"k": np.float32(1)}),
-              asked)
+    got = row(
+        Response(text="x"),
+        Reading("450-605", {"450-605": np.float64(1)}, (Claim("text", "A"),), notes={"k": np.float32(1)}),
+        asked,
+    )
     assert exact(got.to_row())
     assert Outcome.from_row(json.loads(json.dumps(got.to_row()))) == got

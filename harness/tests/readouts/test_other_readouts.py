@@ -32,8 +32,9 @@ def test_a_missing_probability_makes_all_unavailable():
     assert decided("A", {"A": 0.9}).probabilities == {}
 
 
-@pytest.mark.parametrize("response, slip", [
-    (Response(extra={"refusal": True}), "refusal"), (Response(choice="C"), "not_offered")])
+@pytest.mark.parametrize(
+    "response, slip", [(Response(extra={"refusal": True}), "refusal"), (Response(choice="C"), "not_offered")]
+)
 def test_a_refusal_and_an_option_not_offered_are_unparsed(response, slip):
     got = decision.read(ASKED, response)
     assert (got.choice, got.missing, got.near_misses) == (None, ("answer",), (slip,))
@@ -50,7 +51,9 @@ def test_a_letter_outside_the_candidates_leaves_the_choice_and_no_probabilities(
     assert (got.choice, got.probabilities, got.notes) == ("B", {}, {"letters_missing": ["A"]})
 
 
-@pytest.mark.parametrize("text, choice", [("B", "B"), (" b.", "B"), ("<think>A</think>B", "B"), ("both", None), ("", None)])
+@pytest.mark.parametrize(
+    "text, choice", [("B", "B"), (" b.", "B"), ("<think>A</think>B", "B"), ("both", None), ("", None)]
+)
 def test_without_scores_the_text_is_read_as_a_letter(text, choice):
     assert option_letters.read(ASKED, Response(text=text)).choice == choice
 
@@ -64,8 +67,9 @@ def test_letters_are_the_labels_where_they_are_letters():
 
 
 def test_option_text_gives_the_raw_choice_and_the_one_per_token():
-    got = option_text.read(ASKED, Response(option_scores={"A": -4.0, "B": -6.0}, extra={
-        "option_tokens": {"A": 1, "B": 3}}))
+    got = option_text.read(
+        ASKED, Response(option_scores={"A": -4.0, "B": -6.0}, extra={"option_tokens": {"A": 1, "B": 3}})
+    )
     assert (got.choice, got.notes["raw_choice"], got.notes["per_token_choice"]) == ("A", "A", "B")
 
 

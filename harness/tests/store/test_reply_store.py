@@ -12,8 +12,9 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import StoreError
+from harness.owner import process_alive
 from harness.probe import Response, Usage
-from harness.store import Store, decode, encode, process_alive, store_key, succeeded
+from harness.store import Store, decode, encode, store_key, succeeded
 from harness.tests.asking import PNG, key, request
 
 GOOD = Response(text="A", usage=Usage(1, None, 2, None, 0.5), option_scores={"A": 0.5}, extra={"x": [1]}, tries=2)
@@ -32,8 +33,16 @@ def other(store):
         yield opened
 
 
-@pytest.mark.parametrize("response", [
-    GOOD, BAD, Response(), Response(text="\x00\x1b[31m</script>\ud800 é" + "x" * 100_000), Response(choice="A", label_mass=0.5)])
+@pytest.mark.parametrize(
+    "response",
+    [
+        GOOD,
+        BAD,
+        Response(),
+        Response(text="\x00\x1b[31m</script>\ud800 é" + "x" * 100_000),
+        Response(choice="A", label_mass=0.5),
+    ],
+)
 def test_a_reply_comes_back_as_it_went_in(response):
     assert decode(encode(response)) == response
 
@@ -64,9 +73,18 @@ def test_closing_gives_up_every_claim(store, other):
     assert store.claim("r").state == "mine"
 
 
-@pytest.mark.parametrize("response, ok", [
-    (BAD, False), (Response(), False), (Response(text="x", error="e"), False), (GOOD, True), (Response(choice="A"), True),
-    (Response(finish_reason="length"), True), (Response(extra={"refusal": True}), True)])
+@pytest.mark.parametrize(
+    "response, ok",
+    [
+        (BAD, False),
+        (Response(), False),
+        (Response(text="x", error="e"), False),
+        (GOOD, True),
+        (Response(choice="A"), True),
+        (Response(finish_reason="length"), True),
+        (Response(extra={"refusal": True}), True),
+    ],
+)
 def test_errors_and_empty_replies_are_no_answers(response, ok):
     assert succeeded(response) is ok
 
@@ -126,9 +144,17 @@ def test_a_free_reply_that_another_process_wrote_first_is_not_doubled(store, oth
     assert store.counts()["replies"] == 1
 
 
-@pytest.mark.parametrize("change", [
-    {"prompt": "other"}, {"question": "other"}, {"system": "s"}, {"sampling": {"temperature": 1}}, {"readout": "json_choice"},
-    {"answer": {"space": "integer"}}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"prompt": "other"},
+        {"question": "other"},
+        {"system": "s"},
+        {"sampling": {"temperature": 1}},
+        {"readout": "json_choice"},
+        {"answer": {"space": "integer"}},
+    ],
+)
 def test_everything_in_the_request_is_in_its_key(change):
     base = request()
     assert store_key(replace(base, **change), "id") != store_key(base, "id")
@@ -136,9 +162,14 @@ def test_everything_in_the_request_is_in_its_key(change):
 
 def test_image_bytes_option_order_repeat_and_model_are_in_the_key():
     base = request(image=PNG)
-    keys = {store_key(base, "id"), store_key(request(image=PNG + b"x"), "id"),
-            store_key(replace(base, options=base.options[::-1]), "id"),
-            store_key(replace(base, key=key(repeat=1)), "id"), store_key(base, "other"), store_key(base, "id", "more")}
+    keys = {
+        store_key(base, "id"),
+        store_key(request(image=PNG + b"x"), "id"),
+        store_key(replace(base, options=base.options[::-1]), "id"),
+        store_key(replace(base, key=key(repeat=1)), "id"),
+        store_key(base, "other"),
+        store_key(base, "id", "more"),
+    }
     assert len(keys) == 6
 
 
@@ -203,8 +234,11 @@ store.close()
 
 
 def worker(path, name, count=200, pause=0.0):
-    return subprocess.Popen([sys.executable, "-c", WORKER, str(path), name, str(count), str(pause)], cwd=os.getcwd(),
-                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    return subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(path), name, str(count), str(pause)],
+        cwd=os.getcwd(),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
 
 
 def lines(path, word):

@@ -1,0 +1,120 @@
+"""One model in one process: its backend, its limits, what is under way, and what is told of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from .backends.base import Backend, create
+from .backends.config import ModelConfig
+from .backends.meter import Counts, Limits, Meter, Spend
+from .errors import FatalError
+from .probe import Request, RequestKey, Response
+from .store import store_key
+
+AHEAD = 4
+"""Items under way or unread, as a multiple of ``in_flight``: one slow reply must not starve the server."""
+LEAST_AHEAD = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An item's request and its replies: one, or forward and reversed."""
+
+    request: Request
+    replies: tuple[tuple[Request, Response], ...]
+    store_keys: tuple[str, ...] = ()
+    from_store: bool = False
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        return tuple(response for _, response in self.replies)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far this process is with one model."""
+
+    model: str
+    done: int
+    in_flight: int
+    per_second: float
+    retries: int
+    failed: int
+    from_store: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+    waiting_for: str
+
+    def projected_usd(self, items: int) -> float | None:
+        """Cost of ``items`` items at the price so far; None before the first reply that cost something."""
+        paid = self.done - self.from_store
+        return self.cost_usd * items / self.done if paid > 0 and self.done and self.cost_usd else None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something to show: ``retry``, ``changed`` (provider or served model), ``waiting``, ``stopped``; see ``text``."""
+
+    kind: str
+    model: str
+    text: str
+
+
+class Lane:
+    """One model: its backend, its limits and what is under way."""
+
+    def __init__(
+        self, config: ModelConfig, limits: Limits, on_event: Callable[[Event], None], spend: Spend | None = None
+    ) -> None:
+        self.config = config
+        self.slots = max(1, round(config.in_flight * limits.share))
+        self.meter = Meter(
+            limits,
+            requests_per_minute=config.requests_per_minute,
+            tokens_per_minute=config.tokens_per_minute,
+            price_in=config.price_in,
+            price_out=config.price_out,
+            spend=spend,
+            on_retry=lambda text, wait: on_event(Event("retry", config.name, f"{text}; again in {wait:.1f} s")),
+        )
+        self.backend: Backend = create(config, self.meter)
+        self.identity = config.identity_sha256
+        self.jobs: dict[RequestKey, Future[Asked]] = {}
+        self.given: set[RequestKey] = set()
+        self.active = 0
+        self.fatal: FatalError | None = None
+        self.served: dict[tuple[str, str], None] = {}
+        self.misserved = False
+
+    @property
+    def counts(self) -> Counts:
+        return self.meter.counts
+
+    @property
+    def ahead(self) -> int:
+        return max(LEAST_AHEAD, AHEAD * self.slots)
+
+    @property
+    def room(self) -> int:
+        """How many more items may be started ahead."""
+        if self.backend.local or self.fatal is not None:
+            return 0
+        return min(2 * self.slots - self.active, self.ahead - len(self.jobs))
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it is worth looking for more: a scan of what comes next should find several."""
+        return self.room * 2 >= self.slots
+
+    def store_key(self, request: Request) -> str:
+        return store_key(request, self.identity, self.backend.identity(request))
+
+    def progress(self) -> Progress:
+        c = self.counts
+        rate = c.done / max(1e-9, time.monotonic() - c.started)
+        return Progress(self.config.name, c.done, c.in_flight, rate, c.retries, c.failed, c.stored, c.tokens_in,
+                        c.tokens_out, c.cost_usd, c.waiting_for)
