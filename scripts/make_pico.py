@@ -5,12 +5,12 @@
 Architecture: Qwen3 (5 layers, hidden 192, 4 heads of 64 with 1 key-value head, MLP 512, tied embeddings), so that
 transformers and vLLM (``/v1/systemone`` too) take it as it is. Pool: ``pico_pool.py``; no structure of any dataset.
 
-Two things make minutes on two cores enough. Questions about one table share its tokens: they stand behind it one
-after another, each seeing the table and itself only. And while it trains, two auxiliary readers at the end of every
-table row must tell the row's numbers (after block 2) and where each column's lowest and highest value so far lies
-(after block 3); they are thrown away afterwards. And the first
-three blocks start as what reading a table takes (see ``Pico.prepare``): digits that are numbers, rows whose end knows
-its numbers, and attention to the lowest and the highest row; everything is trained from there.
+Three things make minutes on a laptop enough. Questions about one table share its tokens: they stand behind it one after
+another, each seeing the table and itself only. While it trains, two auxiliary readers at the end of every table row
+must tell the row's numbers (after block 2) and where each column's lowest and highest value so far lies (after block
+3); they are thrown away afterwards. And the first three blocks start as what reading a table takes (``Pico.prepare``):
+digits that are numbers, rows whose end knows its numbers, attention to the lowest and the highest row. Everything is
+trained from there.
 """
 
 from __future__ import annotations
@@ -91,9 +91,10 @@ class Pico(nn.Module):
     def prepare(self, token_to_id) -> None:
         """Start where digits are numbers already, so that training need not find that out.
 
-        Residual dimensions: 0 constant, 1 value of a digit, 2 digit, 3 end of a line, 4 lead of a response; then
-        10 the three digits before this token as a fraction, 14 the digit five places back (the leading one of an axis
-        value), 18 whether a digit stands before; 11-13 and 15-17 the same as they stood 4, 8 and 12 tokens back, at the end of a row its other columns.
+        Residual dimensions: 0 constant, 1 value of a digit, 2 digit, 3 end of a line, 4 lead of a response, 19 lead of
+        one that starts with 1; then 10 the three digits before this token as a fraction, 14 the digit five places back
+        (the leading one of an axis value), 18 whether a digit stands before; 11-13 and 15-17 numbers and digits as
+        they stood 4, 8 and 12 tokens back, at the end of a row its other columns.
         """
         e = self.embed_tokens.weight
         e[:, :20] = 0
@@ -259,9 +260,12 @@ def batches(pool: Pool, encoder: Encoder, tokens: int, asked: bool):
             yield groups[k]
 
 
+KINDS = {"full range": "sufficiency", "only the range": "scope", "filter is needed": "specification",
+         "lowest": "minimum", "highest": "maximum", "Which spectrum": "compare", "than": "threshold"}
+
+
 def kind_of(question: str) -> str:
-    for word, kind in (("full range", "sufficiency"), ("only the range", "scope"), ("filter is needed", "specification"),
-                       ("lowest", "minimum"), ("highest", "maximum"), ("Which spectrum", "compare"), ("than", "threshold")):
+    for word, kind in KINDS.items():
         if word in question:
             return kind
     return "?"
@@ -295,8 +299,8 @@ def export(model: Pico, tokenizer, folder: Path) -> None:
         "hidden_size": HIDDEN, "intermediate_size": MLP, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS,
         "num_key_value_heads": KV, "head_dim": DIM, "hidden_act": "silu", "max_position_embeddings": 2048,
         "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "attention_bias": False, "tie_word_embeddings": True,
-        "pad_token_id": 0, "eos_token_id": 2, "bos_token_id": None, "torch_dtype": "bfloat16", "use_sliding_window": False,
-        "max_window_layers": LAYERS,
+        "pad_token_id": 0, "eos_token_id": 2, "bos_token_id": None, "torch_dtype": "bfloat16",
+        "use_sliding_window": False, "max_window_layers": LAYERS,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
 
@@ -348,7 +352,8 @@ def main() -> None:
         share = (time.time() - begun) / (60 * args.minutes)
         if share >= 1:
             break
-        scale = min(1, (step - first + 1) / 50) * (args.floor + (1 - args.floor) * 0.5 * (1 + math.cos(math.pi * share)))
+        fall = args.floor + (1 - args.floor) * 0.5 * (1 + math.cos(math.pi * share))
+        scale = min(1, (step - first + 1) / 50) * fall
         optimizer.param_groups[0]["lr"] = args.lr * scale
         batch = collate(group)
         hidden, seen = model(batch["ids"], batch["positions"], batch["mask"])

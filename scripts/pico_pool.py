@@ -20,7 +20,7 @@ from harness.probe import ABSTAIN, Request, RequestKey, Variant, View
 from harness.render import renderer
 from harness.spec import Spec, load
 from harness.spectrum import AXIS_UNITS, Spectrum
-from harness.tasks.answers import band_key, band_keys, band_of, clear_of, clear_side, side_of
+from harness.tasks.answers import band_keys, band_of, clear_of, clear_side, side_of
 from harness.tasks.pool import extremum_index
 
 SPECS = ("metasurface-main", "metasurface-scope", "gold-main", "gold-scope")
@@ -182,7 +182,9 @@ class Pool:
         band = band_of(float(w[i]), bounds)
         rest = r[[band_of(float(x), bounds) != band for x in w]]
         gap = rest.min() - r[i] if extremum == "minimum" else r[i] - rest.max()
-        return self.ask(spec, "extreme", view, band, {"options": band_keys(bounds), "question": extremum}) if gap >= 0.01 else None
+        if gap < 0.01:
+            return None
+        return self.ask(spec, "extreme", view, band, {"options": band_keys(bounds), "question": extremum})
 
     def two_dips(self) -> Sheet | None:
         return self.compare(self.specs["metasurface-main"], self.dips, 20)
@@ -219,8 +221,8 @@ class Pool:
                 fits = [lo + 5 <= x <= hi - 5 and y <= depth - 0.03 for x, y in zip(nm, low, strict=True)]
                 out = [x < lo - 5 or x > hi + 5 or y > depth + 0.03 for x, y in zip(nm, low, strict=True)]
                 if sum(fits) == 1 and sum(out) == 2:
-                    asked.append(self.ask(spec, "specification", view, NAMES[fits.index(True)],
-                                          {"options": NAMES, "question": "fits", "window_nm": (lo, hi), "depth": depth}))
+                    facts = {"options": NAMES, "question": "fits", "window_nm": (lo, hi), "depth": depth}
+                    asked.append(self.ask(spec, "specification", view, NAMES[fits.index(True)], facts))
         self.rng.shuffle(asked)
         return self.sheet(spec, view, trio, asked[:4])
 
@@ -251,7 +253,3 @@ class Pool:
 def letter(request: Request) -> str:
     """The letter that stands before the right option; ``ask`` keeps its key in the variant of the request key."""
     return next(name for name, key in request.letters.items() if key == request.key.variant)
-
-
-def band(lo: float, hi: float) -> str:
-    return band_key(lo, hi)

@@ -59,8 +59,8 @@ def load(name: str, root: Path) -> Adapter:
     read_header(folder / WEIGHTS)
     config = json.loads((folder / CONFIG).read_text("utf-8"))
     sha256 = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
-    return Adapter(f"{run['arm']['name']}/{run['seed']}", folder.resolve(), run["base"], run["fingerprint"], config["r"],
-                   sha256)
+    return Adapter(f"{run['arm']['name']}/{run['seed']}", folder.resolve(), run["base"], run["fingerprint"],
+                   config["r"], sha256)
 
 
 def adapted(config: ModelConfig, name: str, root: Path) -> ModelConfig:
@@ -79,9 +79,10 @@ def adapted(config: ModelConfig, name: str, root: Path) -> ModelConfig:
                            f"{adapter.fingerprint}, now {base.fingerprint}); train it again")
     options = {**config.options, "adapter_folder": str(adapter.folder), "adapter_rank": adapter.rank}
     changed = {"name": f"{config.name}{JOIN}{adapter.name}", "adapter": f"{adapter.name}@{adapter.sha256[:16]}"}
-    if config.backend == "smollm2":  # llama.cpp serves its quantized file; the adapter belongs to the whole weights
+    if config.backend == "smollm2":  # llama.cpp runs a quantized file; the adapter fits the whole weights
         options = {k: v for k, v in options.items() if k.startswith("adapter_")}
-        return replace(config, backend="hf", model=base.checkpoint, readout="option_letters", options=options, **changed)
+        return replace(config, backend="hf", model=base.checkpoint, readout="option_letters", options=options,
+                       **changed)
     return replace(config, options=options, **changed)
 
 
@@ -105,5 +106,6 @@ def expand(chosen: dict[str, ModelConfig], adapters: list[str], root: Path) -> d
     for name in names:
         base = load(name, root).base
         if base not in chosen:
-            raise AdapterError(f"adapter {name!r} was trained on {base!r}, which is not among the models; add --model {base}")
+            raise AdapterError(f"adapter {name!r} was trained on {base!r}, which is not among the models; "
+                               f"add --model {base}")
     return out

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..backends.config import models
 from ..errors import AdapterError, near
 from ..probe import Request
-from ..spec import load_declaration
+from ..spec import declaration
 from .spec import Lora
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MODELS = Path(".isoprobe") / "models"
 """Where converted checkpoints are kept, relative to the working folder."""
+NOT_THE_MODEL = ("transformers_version", "dtype", "torch_dtype", "_name_or_path")
+"""Settings of a configuration that say nothing about shapes."""
 EXTRA = "training needs torch, transformers and peft; install isoprobe[train]"
 
 
@@ -37,7 +39,7 @@ class Base:
         if not path.is_file():
             return f"hub:{self.checkpoint}"
         config = json.loads(path.read_text("utf-8"))
-        config = {k: v for k, v in config.items() if k not in ("transformers_version", "dtype", "torch_dtype", "_name_or_path")}
+        config = {k: v for k, v in config.items() if k not in NOT_THE_MODEL}
         return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -53,7 +55,7 @@ def find(name: str, root: Path) -> Base:
         from ..backends.pico import FOLDER
 
         return Base(name, str(FOLDER))
-    declared = models(load_declaration(root, "models"))
+    declared = models(declaration(root, "models").data)
     if name not in declared:
         raise AdapterError(f"base {name!r} is not in specs/models.yaml and no folder with a config.json"
                            f"{near(name, declared)}")
@@ -101,13 +103,14 @@ def converted(root: Path) -> Path:
 
 
 def linear_layers(model: torch.nn.Module) -> dict[str, list[torch.nn.Linear]]:
-    """Last part of a name -> the linear layers of the language model that carry it; vision towers and heads left out."""
+    """Last part of a name -> the linear layers of the language model that carry it; no vision tower, no heads."""
     import torch
 
     out: dict[str, list[torch.nn.Linear]] = {}
     for name, module in model.named_modules():
         parts = name.split(".")
-        if isinstance(module, torch.nn.Linear) and "layers" in parts and not {"visual", "vision_tower", "mtp"} & set(parts):
+        inside = "layers" in parts and not {"visual", "vision_tower", "mtp"} & set(parts)
+        if isinstance(module, torch.nn.Linear) and inside:
             out.setdefault(parts[-1], []).append(module)
     return out
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .base import Prompter
 
 NEIGHBOURS = 32
-"""Steps whose requests are sorted by length together: wide enough for little padding, narrow enough to stay shuffled."""
+"""Steps whose requests are sorted by length together: enough for little padding, few enough to stay shuffled."""
 
 
 @dataclass(frozen=True, slots=True)

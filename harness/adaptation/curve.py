@@ -21,7 +21,8 @@ def draw(folder: Path, curve: Sequence[Point], kept: Point, title: str) -> Path:
     left.plot(epochs, [100 * p.accuracy for p in curve], "o-", color="#0072b2", label="accuracy")
     right.plot(epochs, [p.loss for p in curve], "s--", color="#d55e00", label="loss")
     left.axvline(kept.epoch, color="0.7", linewidth=1, zorder=0)
-    left.set(xlabel="epoch", ylabel="development accuracy (%)", ylim=(0, 102), title=f"{title}; kept: epoch {kept.epoch}")
+    left.set(xlabel="epoch", ylabel="development accuracy (%)", ylim=(0, 102),
+             title=f"{title}; kept: epoch {kept.epoch}")
     right.set(ylabel="development loss")
     right.set_ylim(bottom=0)
     left.set_xticks(epochs)

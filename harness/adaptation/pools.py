@@ -128,7 +128,8 @@ def derive(like: Spec, pool: PoolSpec, polarization: str) -> Spec:
                             f"{', '.join(by_kind)}")
         task = by_kind[kind]
         params = task.params if pool.min_samples is None else {**task.params, "min_samples": pool.min_samples}
-        tasks.append(replace(task, instances=count, prefix=f"{pool.prefix}-{polarization}-{task.prefix}", params=params))
+        prefix = f"{pool.prefix}-{polarization}-{task.prefix}"
+        tasks.append(replace(task, instances=count, prefix=prefix, params=params))
     return replace(like, name=f"{pool.name}-{polarization}", seed=pool.seed,
                    dataset={**like.dataset, "polarization": polarization}, exclude=(), tasks=tuple(tasks), data=data,
                    views=tuple(like.view(v) for v in pool.views), sha256=f"{like.sha256}+{pool}+{polarization}")
@@ -161,7 +162,8 @@ def split(arm: Arm, root: Path, readout: str) -> Split:
                            f"{', '.join(arm.pools)} has a SHA-256 modulo 1,000 below {DEVELOPMENT}; "
                            "give the pools more instances or another prefix")
     if arm.sample and arm.sample > len(train):
-        raise AdapterError(f"arm {arm.name}: sample {arm.sample} exceeds the {len(train)} training requests of its pools")
+        raise AdapterError(f"arm {arm.name}: sample {arm.sample} exceeds the {len(train)} training requests of its "
+                           "pools; lower it or leave it out")
     return Split(tuple(train), tuple(development), tuple(sorted(structures[0] & structures[1])))
 
 

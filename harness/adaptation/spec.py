@@ -106,15 +106,18 @@ def load_arm(name: str, root: Path) -> Arm:
         for k, view in enumerate(d["views"]):
             declared = load_pool(pool, root).views
             if view not in declared:
-                problems.append(file.problem(("views", k), f"{view!r} is not a view of pool {pool!r}{near(view, declared)}"))
+                wrong = f"{view!r} is not a view of pool {pool!r}{near(view, declared)}"
+                problems.append(file.problem(("views", k), wrong))
     if problems:
         raise SpecError(problems)
     rule = Rule(d["epochs"]["keep"], d["epochs"]["most"], d["epochs"].get("patience", 2))
-    lora = Lora(d["lora"]["rank"], float(d["lora"]["scale"]), float(d["lora"]["dropout"]), tuple(d["lora"]["targets"]),
-                tuple(d["lora"].get("targets_if_present", ())))
-    return Arm(d["name"], d["version"], d["title"], d["base"], tuple(d["pools"]), tuple(d["views"]), d.get("sample"), rule,
-               tuple(d["seeds"]), lora, float(d["optimizer"]["rate"]), float(d["optimizer"].get("weight_decay", 0)),
-               d["optimizer"]["accumulate"], float(d["optimizer"]["clip"]), batch, d.get("precision", "fp32"),
+    added = d["lora"]
+    lora = Lora(added["rank"], float(added["scale"]), float(added["dropout"]), tuple(added["targets"]),
+                tuple(added.get("targets_if_present", ())))
+    return Arm(d["name"], d["version"], d["title"], d["base"], tuple(d["pools"]), tuple(d["views"]), d.get("sample"),
+               rule, tuple(d["seeds"]), lora, float(d["optimizer"]["rate"]),
+               float(d["optimizer"].get("weight_decay", 0)), d["optimizer"]["accumulate"],
+               float(d["optimizer"]["clip"]), batch, d.get("precision", "fp32"),
                d.get("gradient_checkpointing", False), file.path, d)
 
 

@@ -16,7 +16,8 @@ from tabulate import tabulate
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arms", nargs="*", metavar="ARM", help="names of arms, or YAML files; all names when left out")
-    parser.add_argument("--seed", type=int, action="append", default=[], help="optimisation seed; the arm's own when left out")
+    parser.add_argument("--seed", type=int, action="append", default=[],
+                        help="optimisation seed, repeatable; the arm's own when left out")
     parser.add_argument("--base", help="adapt this model instead of the arm's base")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder of adapters (default .isoprobe/adapters)")
     parser.add_argument("--device", default="cpu", help="torch device (default cpu)")

@@ -23,6 +23,7 @@ METRICS = {
     "scope_full": "scope:scope_full",
     "d_scope": "scope:d_scope",
     "delta_out": "scope:delta_out",
+    "reversed_rule": "reversed_rule:reversed_rule",
     "high_confidence_errors": "confidence:high_confidence_errors",
     "brier": "confidence:brier",
     "calibration_error": "confidence:calibration_error",

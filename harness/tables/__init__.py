@@ -14,6 +14,7 @@ TABLES = {
     "row_order": "wording:row_order",
     "scope": "scope:scope",
     "scope_by_view": "scope:scope_by_view",
+    "arm_seeds": "arms:arm_seeds",
     "middle_gap_abstention": "scope:middle_gap_abstention",
     "shortcuts": "choices:shortcuts",
     "interface": "interface:interface",

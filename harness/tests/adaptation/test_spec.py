@@ -24,12 +24,12 @@ def test_the_epoch_rules_are_those_of_table_8(name, rule):
 
 
 def test_an_unknown_arm_gets_a_near_match():
-    with pytest.raises(SpecError, match="'ftCC' is not an arm of specs/adaptation; did you mean 'ftCc'"):
+    with pytest.raises(SpecError, match=r"'ftCC' is not an arm of specs/adaptation; did you mean 'ftCc'"):
         load_arm("ftCC", ROOT)
 
 
 def test_an_unknown_pool_gets_a_near_match():
-    with pytest.raises(SpecError, match="'orignal' is not a pool .* did you mean 'original'"):
+    with pytest.raises(SpecError, match=r"'orignal' is not a pool .* did you mean 'original'"):
         load_pool("orignal", ROOT)
 
 
@@ -48,9 +48,11 @@ def changed(tmp_path):
 @pytest.mark.parametrize("old,new,message", [
     ("rank: 16", "rank: none", "lora.rank: 'none' is not of type integer"),
     ("keep: last", "keep: first", "'first' is not an epoch rule"),
-    ("pools: [original, answerable]", "pools: [original, answrable]", "'answrable' is not a pool; did you mean 'answerable'"),
+    ("pools: [original, answerable]", "pools: [original, answrable]",
+     "'answrable' is not a pool; did you mean 'answerable'"),
     ("table_um", "plot_nm", "'plot_nm' is not a view of pool 'original'"),
-    ("accumulate: 8, clip: 1.0}", "accumulate: 6, clip: 1.0}\nbatch: 4", "batch: 4 does not divide 'accumulate', which is 6"),
+    ("accumulate: 8, clip: 1.0}", "accumulate: 6, clip: 1.0}\nbatch: 4",
+     "batch: 4 does not divide 'accumulate', which is 6"),
     ("name: ftC\n", "name: ftX\n", "'ftX' must be the name of the file, 'ftC'"),
 ])
 def test_a_mistake_is_named_with_its_place(changed, old, new, message):
