@@ -20,9 +20,12 @@ from .render import renderer
 from .spec import Spec, TaskSpec
 from .spectrum import AXIS_UNITS, Spectrum
 from .tasks.pool import Pool
+from .tasks.reversed_rule import reversed_answer
 from .variants import interface
 
 NAMES = ("A", "B", "C")
+ALL = "all"
+"""As a view's name on the command line: every view, optional ones too."""
 FAMILIES = {"spectra": "harness.build:SpectraFamily", "paired": "harness.build_paired:PairedFamily"}
 """Family of a spec -> the class that expands and builds it."""
 
@@ -89,12 +92,7 @@ def expand(specs: Iterable[Spec], models: Sequence[Asked], select: Selection) ->
         SpecError: a selected view that no spec declares.
     """
     specs = tuple(specs)
-    if select.views is not None:
-        known = {v.name for s in specs for v in s.views}
-        problems = [Problem("--views", 0, "", f"{name!r} is not a view of the selected specs{near(name, sorted(known))}")
-                    for name in select.views if name not in known]
-        if problems:
-            raise SpecError(problems)
+    known_views(specs, select)
     for model in models:
         for spec in specs:
             for key in family(spec).keys(select, model.sees_images):
@@ -102,10 +100,19 @@ def expand(specs: Iterable[Spec], models: Sequence[Asked], select: Selection) ->
                     yield replace(key, repeat=repeat, model=model.name)
 
 
+def known_views(specs: Iterable[Spec], select: Selection) -> None:
+    """Complain about selected views that no spec declares."""
+    known = sorted({v.name for s in specs for v in s.views})
+    problems = [Problem("--views", 0, "", f"{name!r} is not a view of the selected specs{near(name, known)}")
+                for name in select.views or () if name not in known and name != ALL]
+    if problems:
+        raise SpecError(problems)
+
+
 def chosen_views(spec: Spec, select: Selection, sees_images: bool) -> list[View]:
     """Views of a spec that are asked, in declared order."""
     return [v for v in spec.views if (sees_images or not v.has_image)
-            and (v.name in select.views if select.views is not None else not v.optional)]
+            and (not v.optional if select.views is None else v.name in select.views or ALL in select.views)]
 
 
 class SpectraFamily:
@@ -199,7 +206,7 @@ class SpectraFamily:
             expected=variant.expected, relation=variant.relation, core=variant.core, cluster=instance.id,
             decoy=variant.facts.get("decoy", ""), first=variant.facts.get("first", ""),
             facts={**truth_facts, "unit": view.unit, "order": view.order, "simulated": self.data.kind == "simulated",
-                   **_shading(variant), **({"probe": interface.kind_of(probe), "base": base} if probe else {})},
+                   **_reversed(task, instance, variant, self.spec.data["extremum"]), **_shading(variant), **({"probe": interface.kind_of(probe), "base": base} if probe else {})},
         )
         request = Request(
             key=key, evidence=(*parts, Part(text=text)), question=prompts.question(task, variant, view),
@@ -261,6 +268,12 @@ class SpectraFamily:
 def shows(variant: Variant, view: View) -> bool:
     """Energy-worded probes exist only where the evidence shows an energy axis; all other variants in every view."""
     return variant.facts.get("wording") != "energy" or AXIS_UNITS[view.unit].descending
+
+
+def _reversed(task: TaskSpec, instance: Instance, variant: Variant, extremum: str) -> Mapping[str, str]:
+    """What a reader would answer who takes the other extremum, where there is such an answer."""
+    answer = reversed_answer(task, instance, variant, extremum)
+    return {"reversed": answer} if answer else {}
 
 
 def _shading(variant: Variant) -> Mapping[str, Any]:

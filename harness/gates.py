@@ -62,6 +62,19 @@ def gates_of(profiles: Mapping[str, Any], file: str = "specs/gates.yaml",
     return made
 
 
+def profile_of(profiles: Mapping[str, Any], name: str, file: str = "specs/gates.yaml",
+               line: Callable[[tuple[Any, ...]], int] = lambda path: 0) -> tuple[Gate, ...]:
+    """The gates of one profile; see :func:`gates_of`.
+
+    Raises:
+        SpecError: no such profile, or any fault in the file.
+    """
+    made = gates_of(profiles, file, line)
+    if name not in made:
+        raise SpecError(Problem("--gate", 0, "", f"{name!r} is not a profile of {file}{near(name, made)}"))
+    return made[name]
+
+
 def _gate(entry: Any, path: tuple[Any, ...], fault: Callable[[tuple[Any, ...], str], None]) -> Gate | None:
     if not isinstance(entry, Mapping):
         fault(path, f"{entry!r} is not a gate; write name, metric and at_least or at_most")

@@ -179,7 +179,7 @@ def load_all(root: Path, names: Iterable[str] = ()) -> tuple[Spec, ...]:
     return tuple(specs)
 
 
-def load_declaration(root: Path, stem: str) -> dict[str, Any]:
+def declaration(root: Path, stem: str) -> YamlFile:
     """``specs/models.yaml`` or ``specs/gates.yaml``, checked against the schema of that stem.
 
     Raises:
@@ -190,7 +190,7 @@ def load_declaration(root: Path, stem: str) -> dict[str, Any]:
     problems = check_schema(file, schema(stem))
     if problems:
         raise SpecError(problems)
-    return file.data
+    return file
 
 
 def _check_tasks(file: YamlFile) -> Iterable[Problem]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from ..backends.config import ModelConfig, models
-from ..spec import load_declaration
+from ..spec import declaration
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    declared = models(load_declaration(Path.cwd(), "models"))
+    declared = models(declaration(Path.cwd(), "models").data)
     chosen = [c for n, c in declared.items() if not args.names or n in args.names]
     rows = [[c.name, c.backend, ", ".join(c.modalities), c.readout or "suite's", needs(c), c.description] for c in chosen]
     print(tabulate(rows, headers=("model", "backend", "sees", "readout", "needs", "what it is"),

@@ -6,16 +6,14 @@ Several runs (shards, or models asked at different times) are merged into the fo
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import Problem, RunError, SpecError, near
-from ..gates import failed, gates_of
-from ..outcome import Gate
+from ..errors import RunError
+from ..gates import failed, profile_of
 from ..report.folder import write_report
 from ..report.recorded import load, merge
 from ..report.run import OutcomeLog, find_run, write_run
-from ..spec import load_declaration
+from ..spec import declaration
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,20 +35,12 @@ def run(args: argparse.Namespace) -> int:
         with OutcomeLog(out) as log:
             for outcome in recorded.outcomes:
                 log.append(outcome)
-    gates = profile(args.gate or recorded.run.get("gate"))
+    name = args.gate or recorded.run.get("gate")
+    file = declaration(Path.cwd(), "gates") if name else None
+    gates = profile_of(file.data, name, file.path, file.line) if file else ()
     document = write_report(out, recorded.outcomes, recorded.run, gates, recorded.notes)
     print(out / "report.md")
     bad = failed(document.verdicts)
     for verdict in bad:
         print(f"{verdict.result.upper()} {verdict.gate.name} ({verdict.model}): {verdict.message}")
     return 1 if bad and args.gate else 0
-
-
-def profile(name: str | None) -> Sequence[Gate]:
-    """The gates of a profile of ``specs/gates.yaml``; none for None."""
-    if not name:
-        return ()
-    profiles = gates_of(load_declaration(Path.cwd(), "gates"))
-    if name not in profiles:
-        raise SpecError(Problem("--gate", 0, "", f"{name!r} is not a profile of specs/gates.yaml{near(name, profiles)}"))
-    return profiles[name]

@@ -7,6 +7,7 @@ and is counted under the first that removes it:
     flat         neighbouring samples share the extreme value, so the grid does not resolve where it lies
     prominence   the extremum stands out too little from its surroundings
     rival        another local extremum is nearly as extreme, so a reader may take one for the other
+    tie          a sample apart from the extremum shows (almost) the same value, e.g. where a dip is cut by the range's end
     margin       the extremum lies too close to a band boundary
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 from harness.errors import DataError, near
 from harness.spectrum import Spectrum
 
-FILTERS = ("interior", "flat", "prominence", "rival", "margin")
+FILTERS = ("interior", "flat", "prominence", "rival", "tie", "margin")
 EXTREMA = ("minimum", "maximum")
 
 
@@ -37,7 +38,9 @@ class CleanRule:
         rival_prominence: other local extrema count as rivals from this prominence on; same units.
         rival_gap: least difference in response between the target and its nearest rival; same units. With
             ``relative``, 0.03 means that no other peak exceeds 97 % of the highest.
-        relative: the three numbers above are fractions of the response at the extremum (sensible for maxima).
+        tie: samples this close to the extreme value must lie next to it; response units. The default keeps values apart
+            that are shown with three decimals.
+        relative: prominence and the rival's two numbers are fractions of the response at the extremum (sensible for maxima).
         boundaries_nm: wavelengths that the target must keep away from, nm.
         margin_nm: by at least this much, nm.
 
@@ -52,6 +55,7 @@ class CleanRule:
     prominence: float = 0.15
     rival_prominence: float = 0.05
     rival_gap: float = 0.05
+    tie: float = 0.002
     relative: bool = False
     boundaries_nm: tuple[float, ...] = ()
     margin_nm: float = 15.0
@@ -64,7 +68,7 @@ class CleanRule:
                 object.__setattr__(self, name, tuple(float(v) for v in getattr(self, name)))
         if self.range_nm is not None and not (len(self.range_nm) == 2 and self.range_nm[0] < self.range_nm[1]):
             raise DataError(f"clean.range_nm: {list(self.range_nm)} is not a range; give [lowest, highest] in nm")
-        for name in ("prominence", "rival_prominence", "rival_gap", "margin_nm", "flat_samples"):
+        for name in ("prominence", "rival_prominence", "rival_gap", "tie", "margin_nm", "flat_samples"):
             if getattr(self, name) < 0:
                 raise DataError(f"clean.{name}: {getattr(self, name)} is negative; give 0 or more")
 
@@ -125,6 +129,18 @@ def prominences(height: np.ndarray) -> np.ndarray:
     return found
 
 
+def tied(height: np.ndarray, at: np.ndarray, tolerance: float) -> np.ndarray:
+    """(N,) bool: some sample within ``tolerance`` of the highest is not joined to it by samples that are as close.
+
+    ``height`` is (N, n), ``at`` (N,) the index of the highest sample of each row.
+    """
+    close = height >= height.max(axis=1, keepdims=True) - tolerance
+    column = np.arange(height.shape[1])[None, :]
+    gap_left = np.where(~close & (column < at[:, None]), column, -1).max(axis=1)
+    gap_right = np.where(~close & (column > at[:, None]), column, height.shape[1]).min(axis=1)
+    return (close & ((column < gap_left[:, None]) | (column > gap_right[:, None]))).any(axis=1)
+
+
 def clean(spectra: Sequence[Spectrum], rule: CleanRule) -> Clean:
     """The spectra with one clear extremum.
 
@@ -173,6 +189,7 @@ def clean(spectra: Sequence[Spectrum], rule: CleanRule) -> Clean:
         flat,
         own < rule.prominence * scale - slack,
         top - rivals.max(axis=1) < rule.rival_gap * scale - slack,
+        tied(height, at, rule.tie),
         distance < rule.margin_nm - slack,
     ])
     first = np.where(fails.any(axis=0), fails.argmax(axis=0), -1)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .options import add_options, distributed, run_of
+from .options import add_options, check_options, distributed, run_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: Any) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MAX_AUTO_WORKERS)
@@ -46,7 +47,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "probes(suite, tasks): expands declared probe families into one item a request")
-    if distributed(config) and not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
+        return
+    check_options(config)
+    if distributed(config):
         # the controller of a distributed run collects nothing itself, so it cannot wait for the first probe
         from . import recorder
 

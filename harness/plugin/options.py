@@ -190,10 +190,9 @@ def check_options(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: with the one message that says what would be right.
     """
-    named = ("model", "spec", "views", "gate", "replay", "run_id")
-    if not any(config.getoption(name) for name in named):
-        return
     run = run_of(config)
+    if not any(config.getoption(name) for name in ("model", "spec", "views", "gate", "replay")):
+        return
     try:
         run.check()
     except IsoprobeError as error:

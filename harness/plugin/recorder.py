@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ..errors import IsoprobeError, Problem, SpecError, near
+from ..errors import IsoprobeError
 from .options import Run, distributed, run_of
 from .progress import Progress
 from .status import row_of, summary, word
@@ -151,7 +151,7 @@ class Recorder:
         from ..report.recorded import load
 
         recorded = load(self.run.folder)
-        document = write_report(self.run.folder, recorded.outcomes, recorded.run, self._gates(), recorded.notes)
+        document = write_report(self.run.folder, recorded.outcomes, recorded.run, self.run.gates(), recorded.notes)
         kinds = {s["dataset"]["kind"] for s in recorded.run["specs"].values()}
         self.lines.append((f"evidence: {' and '.join(sorted(kinds))}", {}))
         bad = failed(document.verdicts)
@@ -163,18 +163,6 @@ class Recorder:
             held = len(document.verdicts) - len(bad)
             self.lines.append((f"gates: {held} of {len(document.verdicts)} verdicts hold", {"green": not bad}))
         self.lines.append((f"report: {self.run.folder / 'report.md'}", {"bold": True}))
-
-    def _gates(self) -> Sequence[Any]:
-        profile = self.run.option("gate")
-        if not profile:
-            return ()
-        from ..gates import gates_of
-        from ..spec import load_declaration
-
-        profiles = gates_of(load_declaration(self.run.root, "gates"))
-        if profile not in profiles:
-            raise SpecError(Problem("--gate", 0, "", f"{profile!r} is not a profile of specs/gates.yaml{near(profile, profiles)}"))
-        return profiles[profile]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self.counts:
