@@ -24,13 +24,10 @@ class PairedFamily:
         self._drawn: dict[tuple[str, str], tuple[Part, ...]] = {}
 
     @cached_property
-    def _loaded(self) -> tuple[PairedSet, bool]:
+    def data(self) -> PairedSet:
+        """The whole set, published, own or generated."""
         inputs = {name: declared["kind"] for name, declared in self.spec.data["inputs"].items()}
         return pairs.load(self.spec.dataset, self.spec.base, self.spec.seed, inputs, self.spec.data["answer"])
-
-    @property
-    def data(self) -> PairedSet:
-        return self._loaded[0]
 
     @cached_property
     def _by_id(self) -> dict[str, Pair]:
@@ -110,7 +107,7 @@ class PairedFamily:
         """
         first, second = wording.pair_of(self.spec)
         facts: dict[str, Any] = {k: v for k, v in pair.facts.items() if k not in ("alone",)}
-        facts |= {"arm": wording.arm(self.spec, view), "inputs": [first, second], "simulated": self._loaded[1],
+        facts |= {"arm": wording.arm(self.spec, view), "inputs": [first, second], "simulated": self.data.kind == "simulated",
                   "score": self.spec.data.get("score", "accuracy"),
                   "once": sorted(pair.once), "shared": self._instance(pair, view) != pair.id}
         if "alone" in pair.facts:
@@ -154,7 +151,6 @@ class PairedFamily:
                         faults.append(str(error))
         if faults:
             raise DataError("\n".join(faults[:12]))
-        origin = "generated" if self._loaded[1] else "read"
-        about = (f"{self.spec.name}: {len(self.data.items)} items of {self.data.name} ({origin}), "
+        about = (f"{self.spec.name}: {len(self.data.items)} items of {self.data.name} ({self.data.kind}), "
                  f"{len({p.cluster for p in self.data.items})} clusters, {pictures} pictures")
         return [about, *(f"{self.spec.name}: {note}" for note in self.data.notes)]

@@ -62,12 +62,16 @@ class PairedSet:
 
     ``notes`` are defects of the published data, reported and not repaired. ``readable`` sets can be answered by a program
     that reads their texts and pictures, so the oracle has to agree with every answer that is known by construction.
+    ``kind`` is ``simulated`` for what this package generates, else ``published`` or ``own``.
     """
 
     name: str
     items: tuple[Pair, ...]
     notes: tuple[str, ...] = ()
     readable: bool = False
+    kind: str = "own"
+    licence: str = "the user's own"
+    source: str = ""
 
 
 def canonical(answer: Any, space: Mapping[str, Any], place: str) -> str:
