@@ -44,7 +44,9 @@ def read_picture(source: Path | bytes, place: str = "", longest: int = LONGEST) 
         raise DataError(f"{place}: no such picture") from None
     except UnidentifiedImageError:
         raise DataError(f"{place}: not a picture that can be read; PNG or JPEG is expected") from None
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except Image.DecompressionBombError:
+        raise DataError(f"{place}: more than {MAX_PIXELS // 10**6} million pixels") from None
+    except (OSError, ValueError, SyntaxError) as error:
         raise DataError(f"{place}: the picture is damaged: {error}; fetch or save it again") from None
 
 
