@@ -147,12 +147,19 @@ class Sender:
         if self.closing or not any(lane.has_room for lane in lanes.values()):
             return
         reach = LEAST_AHEAD + max(lane.ahead for lane in lanes.values())
+        room = {name: lane.room for name, lane in lanes.items()}
         try:
             for key in islice(self.source.upcoming(), reach):
-                lane = lanes.get(key.model) or self.source.lane(key.model)
-                if lane.room <= 0 or key in lane.jobs or key in lane.given:
+                left = room.get(key.model)
+                if left is None:
+                    left = room[key.model] = self.source.lane(key.model).room
+                if left <= 0:
+                    continue
+                lane = self.source.lane(key.model)
+                if key in lane.jobs or key in lane.given:
                     continue
                 lane.jobs[key] = self._start(lane, key)
+                room[key.model] -= 1
         except Exception as e:  # looking ahead is a help, never a reason to fail: the item itself will tell
             self.source.on_event(Event("waiting", "", f"no look-ahead: {e}"))
 

@@ -143,15 +143,19 @@ class Store:
 
     def get(self, request: str) -> Response | None:
         """The last successful reply to a store key, or None."""
-        with self._lock:
-            if request in self._buffered:
-                return self._buffered[request]
-            return self._get(request)
+        return self.get_many([request]).get(request)
 
-    def _get(self, request: str) -> Response | None:
-        row = self._db.execute(
-            "SELECT response FROM reply WHERE request = ? AND ok = 1 ORDER BY id DESC LIMIT 1", (request,)).fetchone()
-        return decode(row[0]) if row else None
+    def get_many(self, requests: Sequence[str]) -> dict[str, Response]:
+        """The last successful reply to each store key that has one."""
+        with self._lock:
+            held_back = {r: self._buffered[r] for r in requests if r in self._buffered} if self._buffered else {}
+            return self._get_many([r for r in requests if r not in held_back]) | held_back
+
+    def _get_many(self, requests: Sequence[str]) -> dict[str, Response]:
+        rows = self._db.execute(
+            f"SELECT request, response FROM reply WHERE request IN ({_marks(requests)}) AND ok = 1 ORDER BY id",
+            requests)
+        return {request: decode(text) for request, text in dict(rows).items()}
 
     def by_item(self, item: str) -> list[tuple[str, Response]]:
         """(store key, last successful reply) of every request ever sent for an item, in the order first answered."""
@@ -198,27 +202,34 @@ class Store:
 
     def claim_many(self, requests: Sequence[str]) -> list[Claim]:
         """For each: the reply, or the right to send, or the news that a living process is about to have the reply."""
-        done = [self.get(r) for r in requests]  # the usual case of a resumed run needs no write lock
-        if all(r is not None for r in done):
-            return [Claim("done", r) for r in done]
-        with self._lock, self._transaction():
-            me = self._register()
-            return [Claim("done", r) if r is not None else self._claim(k, me)
-                    for k, r in zip(requests, done, strict=True)]
+        done = self.get_many(requests)  # the usual case of a resumed run needs no write lock
+        left = [r for r in dict.fromkeys(requests) if r not in done]
+        states: dict[str, Claim] = {}
+        if left:
+            with self._lock, self._transaction():
+                states = self._claim(left)
+        return [states[r] if r in states else Claim("done", done[r]) for r in requests]
 
-    def _claim(self, request: str, me: str) -> Claim:
-        held = self._db.execute("SELECT owner FROM claim WHERE request = ?", (request,)).fetchone()
-        if held and held[0] != me:
-            owner = self._db.execute("SELECT host, pid, started, beat FROM owner WHERE id = ?", held).fetchone()
-            if owner and self._alive(*owner):
-                return Claim("theirs")
-            self._db.execute("DELETE FROM claim WHERE owner = ?", held)
-            self._db.execute("DELETE FROM owner WHERE id = ?", held)
-        done = self._get(request)  # again: it may have come between the first look and the write lock
-        if done is not None:
-            return Claim("done", done)
-        self._db.execute("INSERT OR REPLACE INTO claim VALUES (?, ?)", (request, me))
-        return Claim("mine")
+    def _claim(self, requests: list[str]) -> dict[str, Claim]:
+        me = self._register()
+        marks = _marks(requests)
+        held = dict(self._db.execute(f"SELECT request, owner FROM claim WHERE request IN ({marks})", requests))
+        theirs = {owner for owner in set(held.values()) - {me} if self._living(owner)}
+        came = self._get_many(requests)  # again: a reply may have come between the first look and the write lock
+        states = {r: Claim("done", came[r]) if r in came else Claim("theirs" if held.get(r) in theirs else "mine")
+                  for r in requests}
+        self._db.executemany("INSERT OR REPLACE INTO claim VALUES (?, ?)",
+                             [(r, me) for r, c in states.items() if c.state == "mine"])
+        return states
+
+    def _living(self, owner: str) -> bool:
+        """Whether an owner is alive; a dead one loses all its claims."""
+        row = self._db.execute("SELECT host, pid, started, beat FROM owner WHERE id = ?", (owner,)).fetchone()
+        if row and self._alive(*row):
+            return True
+        self._db.execute("DELETE FROM claim WHERE owner = ?", (owner,))
+        self._db.execute("DELETE FROM owner WHERE id = ?", (owner,))
+        return False
 
     def release(self, requests: Iterable[str]) -> None:
         """Give up claims on what was not sent."""
@@ -333,6 +344,10 @@ class Store:
         if host != self._host:
             return time.time() - beat < EXPIRY_S
         return process_alive(pid, started)
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ",".join("?" * len(values))
 
 
 @contextmanager

@@ -1,0 +1,106 @@
+"""How fast requests get through, as ratios within one run: against the ideal, a sequential loop, and an empty store.
+
+The server is a process of its own on loopback that takes 100 ms for every reply. Ideal is items x 0.1 s / in flight.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from harness import classify
+from harness.backends.config import ModelConfig
+from harness.backends.meter import Limits
+from harness.dispatch import Asker
+from harness.probe import Response
+from harness.readouts.permute import read
+from harness.store import Store
+from harness.tests import fault_server
+from harness.tests.asking import VIEW, compose, key, request
+
+LATENCY_S = 0.1
+ITEMS = 3552
+
+
+@pytest.fixture(scope="module")
+def server():
+    process = subprocess.Popen([sys.executable, fault_server.__file__, json.dumps({"latency_s": LATENCY_S})],
+                               stdout=subprocess.PIPE, text=True)
+    yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
+    process.kill()
+
+
+def build(k):
+    return request("json_choice", at=k)
+
+
+def ask_all(url: str, path: Path | None, items: int, in_flight: int, share: float = 1.0, first: int = 0) -> float:
+    """Seconds to ask, read and classify ``items`` items."""
+    config = ModelConfig("m", "chat", model="m", base_url=url + "/v1", in_flight=in_flight)
+    keys = [key(first + n) for n in range(items)]
+    at = 0
+    store = Store(path) if path else None
+    asker = Asker({"m": config}, store, build, compose, lambda: map(keys.__getitem__, range(at, items)),
+                  Limits(share=share))
+    started = time.perf_counter()
+    for at, k in enumerate(keys):
+        asked = asker.ask(k)
+        row = classify.outcome(asked.request, asked.responses, read(asked.replies), dataset="d", view=VIEW)
+        assert row.status == "usable"
+    took = time.perf_counter() - started
+    asker.close()
+    if store:
+        store.close()
+    return took
+
+
+def test_64_in_flight_reach_85_percent_of_the_ideal_rate(server, tmp_path, benchmark):
+    took = benchmark.pedantic(ask_all, (server, tmp_path / "replies", ITEMS, 64), rounds=1)
+    ideal = ITEMS * LATENCY_S / 64
+    benchmark.extra_info["share_of_ideal"] = ideal / took
+    assert ideal / took >= 0.85
+
+
+HALF = """
+import sys
+from pathlib import Path
+from harness.benchmarks.test_bench_dispatch import ask_all
+print(ask_all(sys.argv[1], Path(sys.argv[2]), {items}, 64, 0.5, int(sys.argv[3])), flush=True)
+"""
+
+
+def test_two_processes_with_32_each_reach_85_percent_of_the_ideal_rate(server, tmp_path):
+    def half(first: int) -> float:
+        out = subprocess.run([sys.executable, "-c", HALF.format(items=ITEMS // 2), server, str(tmp_path / "replies"),
+                              str(first)], capture_output=True, text=True, check=True, cwd=Path.cwd())
+        return float(out.stdout)
+
+    with ThreadPoolExecutor(2) as pool:
+        took = max(pool.map(half, (0, ITEMS // 2)))
+    assert ITEMS * LATENCY_S / 64 / took >= 0.85
+
+
+def test_look_ahead_is_20_times_a_sequential_loop(server, tmp_path):
+    sequential = ask_all(server, tmp_path / "a", 20, 1) / 20
+    ahead = ask_all(server, tmp_path / "b", 1280, 64) / 1280
+    assert sequential / ahead >= 20
+
+
+def test_a_resumed_run_takes_less_than_a_fifth_of_the_time_of_asking(server, tmp_path):
+    asked = ask_all(server, tmp_path / "replies", 500, 16)
+    assert asked / ask_all(server, tmp_path / "replies", 500, 16) >= 5
+
+
+def test_a_commit_a_reply_stays_below_a_hundredth_of_a_replys_latency(tmp_path):
+    with Store(tmp_path / "replies") as store:
+        started = time.perf_counter()
+        for n in range(1000):
+            store.claim(str(n))
+            store.put(str(n), "item", Response(text="x" * 500))
+        assert (time.perf_counter() - started) / 1000 < LATENCY_S / 100
