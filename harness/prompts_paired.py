@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .datasets.paired import Pair
+from .errors import DataError, near
 from .probe import Option, View
 from .spec import Spec
 
@@ -75,10 +76,6 @@ SUFFICIENCY: SUFFICIENT or INSUFFICIENT""",
     "notice": "",
 }
 """Texts of a spec that declares none of its own: IsoBench's wording, the most general of the paper's three."""
-WORDS = frozenset(("description", "form", "input", "other", "other_short", "other_label", "first", "second", "first_short",
-                   "second_short", "first_label", "second_label"))
-"""Placeholders that every system template may use; items may offer more (``source``, ``sink``, ...)."""
-
 
 def pair_of(spec: Spec) -> tuple[str, str]:
     """The names of the two inputs that are withheld and restored: the first two declared."""
@@ -103,7 +100,11 @@ def arm(spec: Spec, view: View) -> str:
 
 
 def system(spec: Spec, view: View, template: str, fields: Mapping[str, str]) -> str:
-    """The system message of one condition."""
+    """The system message of one condition.
+
+    Raises:
+        DataError: a placeholder that neither the family nor the item fills.
+    """
     where = arm(spec, view)
     kind = "plain" if template == "plain" else "joint" if where == "both" else "single"
     words = {**fields, **_names(spec, where)}
@@ -112,7 +113,12 @@ def system(spec: Spec, view: View, template: str, fields: Mapping[str, str]) -> 
         description = description[view.name]
     words["form"] = fill(form(spec), words)
     words["description"] = fill(description, words)
-    return fill(text(spec, kind), words)
+    said = fill(text(spec, kind), words)
+    left = [m[0] for m in PLACEHOLDER.finditer(fill(text(spec, kind), {**words, "description": ""}) + description)
+            if m[1] not in words]
+    if left:
+        raise DataError(f"{spec.file}: prompts: {left[0]} stands for nothing on this item{near(left[0][1:-1], words)}")
+    return said
 
 
 def text(spec: Spec, name: str) -> str:

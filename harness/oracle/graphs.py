@@ -138,12 +138,12 @@ def _interruption(thin: np.ndarray) -> int:
 
 
 def _arrow_head(dark: np.ndarray, a, b, ux, uy, dx, dy, length) -> bool:
-    """Near its end an arrow is about eight pixels wide, a line two."""
-    def wide(along: float) -> float:
-        across = np.arange(-5, 5.5, 0.5)
-        return float(_sample(dark, a[0] + ux * along + dx + across * uy, a[1] + uy * along + dy - across * ux).mean()) * 10
+    """Shortly before its end an arrow is about eight pixels wide, on both sides; a line is two."""
+    def ink(along: float, side: int) -> float:
+        across = side * np.arange(1, 4.5, 0.5)
+        return float(_sample(dark, a[0] + ux * along + dx + across * uy, a[1] + uy * along + dy - across * ux).mean())
 
-    return max(wide(length - b[2] - 2 - k) for k in (6, 7, 8, 9)) > 4.2
+    return max(min(ink(length - b[2] - 2 - k, 1), ink(length - b[2] - 2 - k, -1)) for k in (7, 8, 9)) > 0.6
 
 
 def _digit(rgb: np.ndarray, x: float, y: float) -> tuple[float, int]:
