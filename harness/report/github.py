@@ -1,0 +1,87 @@
+"""What GitHub shows of a run: a job summary and annotations.
+
+``announce`` does nothing outside GitHub Actions, which sets ``GITHUB_STEP_SUMMARY`` (a file to append to) and
+``GITHUB_ACTIONS``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ..gates import failed
+from ..outcome import Verdict
+from .document import Document, data_kind
+from .highlights import failures, numbers
+from .text import markdown, plain, show
+
+ANNOTATIONS = 10
+"""GitHub shows ten errors a step."""
+SUMMARY_BYTES = 900_000
+"""GitHub refuses a step's summary above 1 MiB."""
+
+
+def announce(document: Document, environ: Mapping[str, str] = os.environ, say: Callable[[str], object] = print) -> None:
+    """Append to the job summary and print annotations, where there is someone to see them."""
+    path = environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(summary(document))
+    if environ.get("GITHUB_ACTIONS") == "true":
+        for line in annotations(document):
+            say(line)
+
+
+def summary(document: Document) -> str:
+    """Markdown: verdicts, the numbers that matter, and what failed most."""
+    bad = failed(document.verdicts)
+    parts = [f"## isoprobe: run {markdown(str(document.run.get('id', '')))}"]
+    if document.verdicts:
+        parts.append(f"**{len(bad)} of {len(document.verdicts)} verdicts count as failed.**" if bad else
+                     f"All {len(document.verdicts)} verdicts count as passed.")
+    if bad:
+        parts.append("\n".join(["| gate | model | verdict | why |", "|---|---|---|---|", *(
+            f"| {markdown(v.gate.name)} | {markdown(v.model)} | {v.result} | {markdown(v.message)} |" for v in bad)]))
+    for spec, models in numbers(document):
+        kind = data_kind(document.run, document.rows, spec)
+        labels = [n.label for n in models[0][1]]
+        parts.append(f"### {markdown(spec)}{f' ({markdown(kind)} data)' if kind else ''}")
+        parts.append("\n".join([
+            f"| model | {' | '.join(labels)} |", f"|---|{'---:|' * len(labels)}",
+            *(f"| {markdown(model)} | {' | '.join(show(n.estimate) for n in found)} |" for model, found in models)]))
+    worst = failures(document, 3)
+    if worst:
+        parts.append("Most often not right: " + "; ".join(
+            f"{markdown(', '.join(f.where.values()))} ({f.wrong + f.unreadable} of {f.requests})" for f in worst) + ".")
+    return _cut("\n\n".join(parts)) + "\n"
+
+
+def _cut(text: str) -> str:
+    data = text.encode()
+    if len(data) <= SUMMARY_BYTES:
+        return text
+    return data[:SUMMARY_BYTES].decode(errors="ignore").rpartition("\n")[0] + "\n\n… cut: see report.md"
+
+
+def annotations(document: Document) -> list[str]:
+    """Workflow commands, one for each failed verdict; the last says how many more there are."""
+    bad = failed(document.verdicts)
+    lines = [_command("error", v) for v in bad[:ANNOTATIONS]]
+    if len(bad) > ANNOTATIONS:
+        lines[-1] = (f"::error title=isoprobe::{len(bad) - ANNOTATIONS + 1} more verdicts count as failed; "
+                     "see the job summary")
+    return lines
+
+
+def _command(kind: str, verdict: Verdict) -> str:
+    title = plain(f"{verdict.gate.name} ({verdict.model})")
+    return f"::{kind} title={_property(title)}::{_data(plain(f'{verdict.result}: {verdict.message}', 1000))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
