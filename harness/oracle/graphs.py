@@ -143,7 +143,7 @@ def _arrow_head(dark: np.ndarray, a, b, ux, uy, dx, dy, length) -> bool:
         across = side * np.arange(1, 4.5, 0.5)
         return float(_sample(dark, a[0] + ux * along + dx + across * uy, a[1] + uy * along + dy - across * ux).mean())
 
-    return max(min(ink(length - b[2] - 2 - k, 1), ink(length - b[2] - 2 - k, -1)) for k in (7, 8, 9)) > 0.6
+    return max(min(ink(length - b[2] - 2 - k, 1), ink(length - b[2] - 2 - k, -1)) for k in (7, 8, 9)) > 0.4
 
 
 def _digit(rgb: np.ndarray, x: float, y: float) -> tuple[float, int]:
