@@ -25,6 +25,11 @@ def from_nm(unit: str, nm: np.ndarray) -> np.ndarray:
     return nm / 1000.0 if unit == "um" else TO_NM[unit](nm)
 
 
+LEVEL = 0.0025
+"""Between two equal extreme samples the curve may leave their value by this much and still be one plateau: tables show
+three decimals, so the last digit of neighbours is rounding."""
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     """One spectrum as shown.
@@ -52,7 +57,7 @@ class Curve:
         return Curve(self.name, self.nm[inside], self.value[inside], self.step)
 
     def extremum(self, which: str) -> tuple[float, float]:
-        """(nm, value) of the ``minimum`` or ``maximum``; the middle of a plateau of equal neighbours.
+        """(nm, value) of the ``minimum`` or ``maximum``; the middle of a plateau, level to within ``LEVEL``.
 
         Raises DataError when samples apart from each other show the same extreme value: nothing shown decides then.
         """
@@ -60,7 +65,7 @@ class Curve:
             raise DataError(f"oracle: spectrum {self.name!r} shows no sample in the range that is asked about")
         best = self.value.min() if which == "minimum" else self.value.max()
         at = np.flatnonzero(self.value == best)
-        if at[-1] - at[0] >= len(at):
+        if abs(self.value[at[0] : at[-1] + 1] - best).max() > LEVEL:
             places = ", ".join(f"{nm:.0f} nm" for nm in self.nm[at])
             raise DataError(
                 f"oracle: the {which} of spectrum {self.name!r} shows as {best:g} at {places}; "

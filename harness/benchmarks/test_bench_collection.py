@@ -1,0 +1,105 @@
+"""Collection and the cost of an item, each against plain pytest in the same run; ratios are asserted, times are not."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ITEMS = 30_000
+PLAIN = """
+import pytest
+
+KEYS = [f"gold-main/compare/compare-{{i // 64:03d}}/variant-{{i % 64:02d}}/table_nm/plain/0/coin" for i in range({n})]
+
+@pytest.mark.parametrize("key", KEYS)
+def test_plain(key):
+    pass
+"""
+PROBES = """
+import pytest
+
+@pytest.mark.probes(suite="invariance")
+def test_probe(probe):
+    {body}
+"""
+
+
+def project(folder: Path, text: str) -> Path:
+    folder.mkdir()
+    (folder / "conftest.py").write_text('pytest_plugins = ["harness.plugin"]\n' if "probe" in text else "")
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "test_it.py").write_text(text)
+    return folder
+
+
+def pytest_in(folder: Path, *args: str) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *args]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def cpu_seconds(call) -> float:
+    """User and system time of the children that ``call`` waits for: less shaken by other work on the machine."""
+    before = os.times()
+    call()
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def ratio(ours, theirs, rounds: int = 3) -> tuple[float, float, float]:
+    """Median over rounds of ours / theirs, measured in turn, and the two medians."""
+    pairs = [(cpu_seconds(ours), cpu_seconds(theirs)) for _ in range(rounds)]
+    middle = rounds // 2
+    return (sorted(a / b for a, b in pairs)[middle], sorted(a for a, _ in pairs)[middle], sorted(b for _, b in pairs)[middle])
+
+
+def repeats(views: str = "all") -> tuple[list[str], int]:
+    """Arguments that expand to about ITEMS probes, and how many they are exactly."""
+    from harness.build import Asked, Selection, expand
+    from harness.spec import load_all
+
+    args = ["--spec", "metasurface-main", "--spec", "gold-main", "--model", "oracle"]
+    once = sum(1 for _ in expand(load_all(ROOT, ["metasurface-main", "gold-main"]), [Asked("oracle")], Selection()))
+    n = round(ITEMS / once)
+    return [*args, "--repeat", str(n)], n * once
+
+
+def test_collecting_30000_probes_costs_at_most_one_and_a_half_plain_parametrizations(benchmark, tmp_path):
+    args, n = repeats()
+    probes = project(tmp_path / "probes", PROBES.format(body="pass"))
+    plain = project(tmp_path / "plain", PLAIN.format(n=n))
+    found, ours, theirs = ratio(lambda: pytest_in(probes, "--collect-only", "-qq", *args),
+                                lambda: pytest_in(plain, "--collect-only", "-qq"))
+    benchmark.extra_info.update(items=n, ratio=round(found, 2), probes_s=ours, plain_s=theirs)
+    print(json.dumps(benchmark.extra_info))
+    benchmark.pedantic(lambda: None)
+    assert found <= 1.5
+
+
+def test_an_item_with_a_cached_answer_costs_at_most_two_empty_tests(benchmark, tmp_path):
+    args = ["--spec", "metasurface-main", "--model", "oracle", "--views", "table_nm,table_um,table_sci,table_ev"]
+    n = 2304
+    probes = project(tmp_path / "probes", PROBES.format(body="probe.ask()"))
+    plain = project(tmp_path / "plain", PLAIN.format(n=n))
+    pytest_in(probes, *args, "--run-id", "first")  # fills the store
+    collect = [cpu_seconds(lambda p=p, a=a: pytest_in(p, "--collect-only", "-qq", *a)) for p, a in
+               ((probes, args), (plain, []))]
+    pairs = [(cpu_seconds(lambda i=i: pytest_in(probes, *args, "--run-id", f"r{i}")), cpu_seconds(lambda: pytest_in(plain)))
+             for i in range(3)]
+    report = cpu_seconds(lambda: subprocess.run([sys.executable, "-m", "harness", "report", "r0"], cwd=probes, check=True,
+                                                env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True))
+    found = sorted((a - report) / b for a, b in pairs)[1]
+    benchmark.extra_info.update(items=n, ratio=round(found, 2), collect_s=collect, report_s=report,
+                                pairs=[(round(a, 2), round(b, 2)) for a, b in pairs])
+    print(json.dumps(benchmark.extra_info))
+    benchmark.pedantic(lambda: None)
+    assert found <= 2.0
+
+
+if __name__ == "__main__":
+    raise SystemExit(pytest.main([__file__, "-q", "-s", "-n", "0"]))
