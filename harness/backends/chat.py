@@ -122,11 +122,13 @@ def messages(request: Request, *, images_first: bool = True) -> list[dict[str, A
     out: list[dict[str, Any]] = [{"role": "system", "content": request.system}] if request.system else []
     if not request.images:
         return [*out, {"role": "user", "content": request.text}]
-    if images_first:
+    # the modality suites put their parts in order themselves: pictures first, or each behind its own caption
+    if images_first and request.readout != "labelled_lines":
         parts = [_image(part) for part in request.images] + [{"type": "text", "text": request.text}]
     else:
         parts = [_image(p) if p.image else {"type": "text", "text": p.text} for p in request.evidence]
-        parts.append({"type": "text", "text": request.prompt})
+        if request.prompt:
+            parts.append({"type": "text", "text": request.prompt})
     return [*out, {"role": "user", "content": parts}]
 
 
