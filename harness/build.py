@@ -201,22 +201,37 @@ class SpectraFamily:
         instance, variant = self.find(key)
         base, _, probe = key.variant.partition(interface.SEPARATOR)
         text, parts = self._evidence(instance.id, variant.id, interface.shown_view(probe, view))
-        truth_facts = {k: v for k, v in variant.facts.items() if k in ("wording", "direction", "cut", "deletion")}
-        truth = Truth(
-            expected=variant.expected, relation=variant.relation, core=variant.core, cluster=instance.id,
-            decoy=variant.facts.get("decoy", ""), first=variant.facts.get("first", ""),
-            facts={**truth_facts, "unit": view.unit, "order": view.order, "simulated": self.data.kind == "simulated",
-                   **_reversed(task, instance, variant, self.spec.data["extremum"]), **_shading(variant), **({"probe": interface.kind_of(probe), "base": base} if probe else {})},
-        )
+        truth = self._truth(instance, variant, task)
+        facts = {**truth.facts, "unit": view.unit, "order": view.order}
+        if probe:
+            truth = replace(truth, relation="same", core=False, facts={**facts, "probe": interface.kind_of(probe), "base": base})
+        else:
+            truth = replace(truth, facts=facts)
         request = Request(
             key=key, evidence=(*parts, Part(text=text)), question=prompts.question(task, variant, view),
             options=prompts.options(task, variant, view), readout=model.readout or self.spec.readout, prompt="",
-            truth=truth if not probe else replace(truth, relation="same", core=False),
+            truth=truth,
         )
         if probe:
             request = replace(request, options=interface.present(probe, request.options),
                               **prompts.probe_wording(probe, request, task, variant, view))
         return replace(request, prompt=prompts.compose(request))
+
+    def _truth(self, instance: Instance, variant: Variant, task: TaskSpec) -> Truth:
+        """What holds of a variant in every view, worked out once."""
+        known = self._truths.get((instance.id, variant.id))
+        if known is None:
+            facts = {k: v for k, v in variant.facts.items() if k in ("wording", "direction", "cut", "deletion")}
+            known = self._truths[instance.id, variant.id] = Truth(
+                expected=variant.expected, relation=variant.relation, core=variant.core, cluster=instance.id,
+                decoy=variant.facts.get("decoy", ""), first=variant.facts.get("first", ""),
+                facts={**facts, "simulated": self.data.kind == "simulated",
+                       **_reversed(task, instance, variant, self.spec.data["extremum"]), **_shading(variant)})
+        return known
+
+    @cached_property
+    def _truths(self) -> dict[tuple[str, str], Truth]:
+        return {}
 
     def find(self, key: RequestKey) -> tuple[Instance, Variant]:
         if key.instance not in self.instances:

@@ -10,7 +10,7 @@ import pytest
 
 from ..errors import FatalError, SpecError, StopSending
 from . import lookahead
-from .status import PROPERTY, WORD, word
+from .status import BRIEF, PROPERTY, brief
 
 if TYPE_CHECKING:
     from ..dispatch import Asked, Asker
@@ -35,7 +35,7 @@ class Probe:
         outcome = self.outcome
         row = outcome.to_row()
         self._item.user_properties.append((PROPERTY, json.dumps(row, ensure_ascii=True, separators=(",", ":"))))
-        self._item.user_properties.append((WORD, word(row)))
+        self._item.user_properties.append((BRIEF, brief(row)))
         # a suite that withholds evidence says what the rest supports, "" where no program could read it
         wanted = outcome.facts.get("supports", outcome.expected)
         if self.run.models[self.key.model].backend == "oracle" and wanted and outcome.choice != wanted:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
 EVERY_S = 15.0
@@ -18,17 +15,15 @@ class Progress:
         self.total, self.done, self.retries, self.lost = total, 0, 0, 0
         self.tokens, self.cost = 0, 0.0
         self.started = self.shown = time.monotonic()
-        self.fresh = 0
         self.terminal = config.pluginmanager.get_plugin("terminalreporter")
 
-    def saw(self, row: Mapping[str, Any]) -> None:
+    def saw(self, word: str, tries: int, tokens: int, cost: float) -> None:
+        """Count one finished request; tokens and cost are those of this run, 0 for a stored reply."""
         self.done += 1
-        self.retries += max(0, (row["tries"] or 1) - 1)
-        self.lost += row["status"] not in ("usable",)
-        if not row["notes"].get("from_store"):
-            self.fresh += 1
-            self.tokens += (row["tokens_in"] or 0) + (row["tokens_out"] or 0)
-            self.cost += row["cost_usd"] or 0.0
+        self.retries += max(0, tries - 1)
+        self.lost += word not in ("right", "wrong", "abstained", "usable")
+        self.tokens += tokens
+        self.cost += cost
         now = time.monotonic()
         if now - self.shown >= EVERY_S:
             self.shown = now

@@ -18,7 +18,7 @@ import pytest
 from ..errors import IsoprobeError
 from .options import Run, distributed, run_of
 from .progress import Progress
-from .status import row_of, summary, word
+from .status import carried, summary
 
 NAME = "isoprobe-recorder"
 SEED = 20261102
@@ -115,14 +115,16 @@ class Recorder:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when != "call" or self.log is None:
             return
-        row = row_of(report)
-        if row is None:
+        found = carried(report)
+        if found is None:
             return
-        self.log.append(row)
-        self.done.add(row["key"])
-        self.counts.setdefault(row["model"], Counter())[word(row)] += 1
+        row, brief = found
+        key = key_in(report.nodeid)
+        self.log.append_json(row)
+        self.done.add(key)
+        self.counts.setdefault(model_in(key), Counter())[brief[0]] += 1
         if self.progress:
-            self.progress.saw(row)
+            self.progress.saw(*brief)
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
@@ -135,7 +137,7 @@ class Recorder:
             self.progress.close()
         for key in self.keys:
             if key not in self.done:
-                self.counts.setdefault(key.split("/", 7)[7], Counter())["lost"] += 1
+                self.counts.setdefault(model_in(key), Counter())["lost"] += 1
         try:
             self._report()
         except IsoprobeError as error:
@@ -193,3 +195,8 @@ def key_in(node_id: str) -> str:
     start, end = node_id.find("["), node_id.rfind("]")
     key = node_id[start + 1 : end] if 0 <= start < end else ""
     return key if key.count("/") >= 7 else ""
+
+
+def model_in(key: str) -> str:
+    """The model of a request key's text."""
+    return key.split("/", 7)[7]

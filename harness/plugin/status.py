@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 PROPERTY = "isoprobe"
 """Name of the user property that carries an outcome row as one JSON string."""
-WORD = "isoprobe-word"
-"""Name of the user property that carries the item's word, so that a report need not be parsed to show its letter."""
+BRIEF = "isoprobe-brief"
+"""Name of the user property with what the terminal shows of a row: [word, tries, tokens, dollars], the last two of this
+run alone. The controller passes rows on to the file without parsing them."""
 
 LOOKS = {
     # word -> (letter, colour)
@@ -34,22 +34,27 @@ def word(row: Mapping[str, Any]) -> str:
     return "abstained" if row["abstained"] else "wrong"
 
 
-def row_of(report: Any) -> dict[str, Any] | None:
-    """The outcome row that a test report carries, or None."""
-    for name, value in getattr(report, "user_properties", ()):
-        if name == PROPERTY:
-            return json.loads(value)
-    return None
+def brief(row: Mapping[str, Any]) -> list[Any]:
+    fresh = not row["notes"].get("from_store")
+    tokens = (row["tokens_in"] or 0) + (row["tokens_out"] or 0)
+    return [word(row), row["tries"] or 0, tokens if fresh else 0, (row["cost_usd"] or 0.0) if fresh else 0.0]
+
+
+def carried(report: Any) -> tuple[str, list[Any]] | None:
+    """The outcome row (JSON) and the brief that a test report carries, or None."""
+    found = dict(getattr(report, "user_properties", ()))
+    return (found[PROPERTY], found[BRIEF]) if PROPERTY in found else None
 
 
 def of_report(report: Any) -> tuple[str, str, tuple[str, dict]] | None:
     if not report.passed:
         return None
-    for name, value in report.user_properties:
-        if name == WORD:
-            letter, markup = LOOKS.get(value, ("?", {}))
-            return value.replace("_", " "), letter, (value.upper().replace("_", " "), markup)
-    return None
+    found = carried(report)
+    if found is None:
+        return None
+    name = found[1][0]
+    letter, markup = LOOKS.get(name, ("?", {}))
+    return name.replace("_", " "), letter, (name.upper().replace("_", " "), markup)
 
 
 def summary(counts: Mapping[str, Counter]) -> list[str]:

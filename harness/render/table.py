@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -43,18 +44,20 @@ def render_table(spectra: Sequence[Spectrum], names: Sequence[str], view: View) 
     style, unit = style_of(TableStyle, view), axis_of(view)
     header = column_names(spectra, names, view, unit, style.header)
     axis_format = style.axis_format or AXIS_FORMATS[unit.name]
-    columns = [
-        dict(zip(s.wavelength_nm.tolist(), format_numbers(s.response, style.response_format, view), strict=True))
-        for s in spectra
-    ]
-    grid = np.array(sorted({nm for column in columns for nm in column}))
-    axis = unit.from_nm(grid)
-    labels = format_numbers(axis, axis_format, view)
-    reject_collisions(grid, labels, axis_format, view)
-    order = np.argsort(axis)
-    if view.order == "descending":
-        order = order[::-1]
-    rows = [[labels[i], *(column.get(grid[i], "") for column in columns)] for i in order.tolist()]
+    grids = {s.wavelength_nm.tobytes() for s in spectra}
+    columns = [format_numbers(s.response, style.response_format, view) for s in spectra]
+    if len(grids) == 1:
+        grid = spectra[0].wavelength_nm
+    else:  # samples that only some spectra have leave the others' cells empty
+        found = [dict(zip(s.wavelength_nm.tolist(), c, strict=True)) for s, c in zip(spectra, columns, strict=True)]
+        grid = np.array(sorted({nm for column in found for nm in column}))
+        columns = [tuple(column.get(nm, "") for nm in grid.tolist()) for column in found]
+    labels = format_numbers(unit.from_nm(grid), axis_format, view)
+    if len(set(labels)) < len(labels):
+        reject_collisions(grid, labels, axis_format, view)
+    rows = list(zip(labels, *columns, strict=True))
+    if unit.descending != (view.order == "descending"):  # samples are kept by ascending wavelength
+        rows.reverse()
     return WRITERS[view.kind](header, rows)
 
 
@@ -81,18 +84,25 @@ def quantity_of(spectra: Sequence[Spectrum], names: Sequence[str], view: View) -
     return quantities[0]
 
 
-def format_numbers(values: np.ndarray, spec: str, view: View) -> list[str]:
+def format_numbers(values: np.ndarray, spec: str, view: View) -> tuple[str, ...]:
     """Each value as Python formats it, the same everywhere, never ``-0.000``. Raises DataError on a bad format."""
     try:
-        texts = [format(round(v) if spec.endswith("d") else v + 0.0, spec) for v in values.tolist()]
+        return _formatted(values.tobytes(), spec)
     except ValueError:
         raise DataError(
             f"view {view.name}: {spec!r} is not a number format; valid are Python's, e.g. 'd', '.3f', '.3e'"
         ) from None
-    return [t[1:] if t.startswith("-") and not t.strip("-0.") else t for t in texts]
 
 
-def reject_collisions(grid: np.ndarray, labels: list[str], spec: str, view: View) -> None:
+@lru_cache(maxsize=4096)
+def _formatted(values: bytes, spec: str) -> tuple[str, ...]:
+    """The four tables of one spectrum show the same responses, and all spectra the same axis: format each once."""
+    whole = spec.endswith("d")
+    texts = [format(round(v) if whole else v + 0.0, spec) for v in np.frombuffer(values).tolist()]
+    return tuple(t[1:] if t.startswith("-") and not t.strip("-0.") else t for t in texts)
+
+
+def reject_collisions(grid: np.ndarray, labels: Sequence[str], spec: str, view: View) -> None:
     """Raises DataError when the format makes two wavelengths look the same, naming a format that would not."""
     for i in range(1, len(labels)):
         if labels[i] == labels[i - 1]:
@@ -112,20 +122,20 @@ def enough_digits(grid: np.ndarray, spec: str, view: View) -> str:
     return "no format keeps all samples apart"
 
 
-def csv(header: list[str], rows: list[list[str]]) -> str:
+def csv(header: list[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(",".join(row) for row in [header, *rows])
 
 
-def markdown(header: list[str], rows: list[list[str]]) -> str:
+def markdown(header: list[str], rows: Sequence[Sequence[str]]) -> str:
     rule = ["---:"] * len(header)
     return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
 
 
-def json_rows(header: list[str], rows: list[list[str]]) -> str:
+def json_rows(header: list[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns and rows, a row a line. Numbers keep their declared digits, so they are not passed through floats."""
     names = ", ".join(json.dumps(name, ensure_ascii=False) for name in header)
     body = ",\n".join("    [" + ", ".join(cell or "null" for cell in row) + "]" for row in rows)
     return f'{{\n  "columns": [{names}],\n  "rows": [\n{body}\n  ]\n}}'
 
 
-WRITERS: dict[str, Callable[[list[str], list[list[str]]], str]] = {"csv": csv, "markdown": markdown, "json": json_rows}
+WRITERS: dict[str, Callable[[list[str], Sequence[Sequence[str]]], str]] = {"csv": csv, "markdown": markdown, "json": json_rows}

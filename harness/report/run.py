@@ -105,7 +105,11 @@ class OutcomeLog:
 
     def append(self, row: Outcome | Mapping[str, Any]) -> None:
         data = row.to_row() if isinstance(row, Outcome) else row
-        self._file.write(json.dumps(data, ensure_ascii=True, separators=(",", ":")) + "\n")
+        self.append_json(json.dumps(data, ensure_ascii=True, separators=(",", ":")))
+
+    def append_json(self, line: str) -> None:
+        """A row that is one line of JSON already."""
+        self._file.write(line + "\n")
         self._file.flush()
 
     def close(self) -> None:
