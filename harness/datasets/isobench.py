@@ -20,10 +20,12 @@ import numpy as np
 from ..errors import DataError, near
 from .maxflow import draw_graph, graph_pair, maximum_flow
 from .paired import Pair, PairedSet, Piece, canonical, check_ids, need, read_jsonl
-from .parity import LABELS, plot
+from .parity import LABELS, WINDOW, plot
 from .pictures import read_picture
 
 SUBSETS = ("math_parity", "graph_maxflow")
+VISIBLE = 0.05
+"""A break of symmetry below this share of the range is a few pixels of a plot, or less."""
 PARITY = {"space": "choice", "values": LABELS}
 
 
@@ -98,6 +100,9 @@ def _parity(place: str, row: Mapping[str, Any]) -> tuple[Pair, str]:
         facts["label_defect"] = note
     else:
         facts["alone"] = {"text": label, "image": label}
+        if label == "neither" and not row.get("image") and asymmetry(function) < VISIBLE:
+            # the formula breaks the symmetry, the plot drawn from it does not show it
+            facts |= {"alone": {"text": label}, "sufficient": {"text": True}}
     pair = Pair(id=name, cluster=name, expected=label, facts=facts,
                 inputs={"text": (Piece(latex),), "image": (Piece(image=image),)})
     return pair, note
@@ -183,6 +188,15 @@ def _evaluate(node: ast.AST, x: np.ndarray) -> np.ndarray:
     if isinstance(node, ast.Name):
         return {"x": x, "pi": math.pi, "E": math.e}[node.id]  # type: ignore[return-value]
     return np.float64(node.value)  # type: ignore[attr-defined]
+
+
+def asymmetry(function: Callable[[np.ndarray], np.ndarray]) -> float:
+    """The smaller of the two breaks of symmetry in the plotted window, as a share of the plotted range."""
+    x = np.linspace(0, WINDOW, 400)
+    with np.errstate(all="ignore"):
+        right, left = function(x) * np.ones_like(x), function(-x) * np.ones_like(x)
+        size = np.nanmax(np.abs([right, left]))
+        return float(min(np.nanmax(np.abs(right - left)), np.nanmax(np.abs(right + left))) / (2 * size or 1))
 
 
 def parity_of(function: Callable[[np.ndarray], np.ndarray]) -> tuple[str, ...]:

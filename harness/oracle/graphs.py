@@ -111,7 +111,11 @@ def _capacity(rgb: np.ndarray, dark: np.ndarray, a: tuple[float, float, float], 
         steps = np.arange(a[2] + 3, length - b[2] - 3, 0.5)
         x, y = a[0] + ux * steps + dx, a[1] + uy * steps + dy
         line = np.maximum.reduce([_sample(dark, x + k * uy, y - k * ux) for k in (-1, 0, 1)]) > 0.5
-        if line.mean() < 0.6 or not _arrow_head(dark, a, b, ux, uy, dx, dy, length):
+        head = _arrow_head(dark, a, b, (dx, dy))
+        if line.mean() < 0.6 or head < 0.4:
+            continue
+        # a line through both middles has one direction; other arrows may end near its start
+        if not shift and head < _arrow_head(dark, b, a, (0.0, 0.0)):
             continue
         # where the label interrupts the line there is either nothing on it or ink beside it
         beside = np.maximum.reduce([_sample(dark, x + k * uy, y - k * ux) for k in (-4, 4)]) > 0.5
@@ -137,13 +141,21 @@ def _interruption(thin: np.ndarray) -> int:
     return margin + int(np.mean(np.flatnonzero(inner == inner.min()))) + window // 2
 
 
-def _arrow_head(dark: np.ndarray, a, b, ux, uy, dx, dy, length) -> bool:
-    """Shortly before its end an arrow is about eight pixels wide, on both sides; a line is two."""
+def _arrow_head(dark: np.ndarray, a: tuple[float, float, float], b: tuple[float, float, float],
+                shift: tuple[float, float]) -> float:
+    """How much more ink lies on either side shortly before the end than behind it: a head is eight pixels wide."""
+    length = math.dist(a[:2], b[:2])
+    ux, uy = (b[0] - a[0]) / length, (b[1] - a[1]) / length
+
     def ink(along: float, side: int) -> float:
         across = side * np.arange(1, 4.5, 0.5)
-        return float(_sample(dark, a[0] + ux * along + dx + across * uy, a[1] + uy * along + dy - across * ux).mean())
+        x, y = a[0] + ux * along + shift[0], a[1] + uy * along + shift[1]
+        return float(_sample(dark, x + across * uy, y - across * ux).mean())
 
-    return max(min(ink(length - b[2] - 2 - k, 1), ink(length - b[2] - 2 - k, -1)) for k in (7, 8, 9)) > 0.4
+    def both(back: float) -> float:
+        return min(ink(length - b[2] - 2 - back, 1), ink(length - b[2] - 2 - back, -1))
+
+    return max(map(both, (7, 8, 9))) - max(map(both, (14, 15, 16)))
 
 
 def _digit(rgb: np.ndarray, x: float, y: float) -> tuple[float, int]:
