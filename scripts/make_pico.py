@@ -29,7 +29,8 @@ from torch import nn
 from torch.nn import functional as F
 
 ROOT = Path(__file__).resolve().parents[1]
-HIDDEN, LAYERS, HEADS, KV, DIM, MLP = 192, 5, 4, 1, 64, 512
+HIDDEN, LAYERS, HEADS, KV, DIM, MLP = 192, 4, 4, 1, 64, 640
+SHARP = 10.0
 BINS = np.arange(450.0, 801.0, 5.0)
 
 
@@ -97,10 +98,11 @@ class Pico(nn.Module):
         they stood 4, 8 and 12 tokens back, at the end of a row its other columns.
         """
         e = self.embed_tokens.weight
-        e[:, :20] = 0
+        e[:, :21] = 0
         e[:, 0] = 0.3
         for d in range(10):
             e[token_to_id(str(d)), 1], e[token_to_id(str(d)), 2] = 0.3 * d / 9, 0.3
+            e[token_to_id(str(d)), 20] = 0.3 * (1 - (d / 9) ** 2) ** 0.5  # all digits are of one length
         for name, at in (("\u010a", 3), ("\u010a\u010a", 3), (",0.", 4), (",1.", 4), (",1.", 19)):
             e[token_to_id(name), at] = 0.3
         first, second = self.layers[0], self.layers[1]
@@ -108,7 +110,7 @@ class Pico(nn.Module):
         self.look_back(second, (4, 8, 12, 1))
         for layer in (first, second):
             layer.self_attn.o_proj.weight *= 0.15
-            layer.self_attn.o_proj.weight[:20] = 0
+            layer.self_attn.o_proj.weight[:21] = 0
         v, o = first.self_attn.v_proj.weight, first.self_attn.o_proj.weight
         v[0] = 0
         v[0, 1] = 1
@@ -121,7 +123,7 @@ class Pico(nn.Module):
         v, o = second.self_attn.v_proj.weight, second.self_attn.o_proj.weight
         v[:3] = 0
         v[0, 10] = v[1, 14] = v[2, 19] = 1
-        o[10, 2] = 0.18  # a response that starts with 1
+        o[10, 2] = 0.197  # a response that starts with 1
         for h in range(3):
             o[11 + h, h * DIM] = o[15 + h, h * DIM + 1] = 0.1
         self.look_for_extremes(self.layers[2])
@@ -129,22 +131,24 @@ class Pico(nn.Module):
     def look_for_extremes(self, layer: Block) -> None:
         """Start the heads of a layer as the row ends with the lowest and highest last column, and the lowest others.
 
-        In the slowest rotary pairs, which hardly turn over a table: a key holds the row's numbers and a constant, at
-        every other token an orthogonal direction; queries are constant.
+        In the slowest rotary pairs, which hardly turn over a table, a key holds the row's numbers, a constant, and what
+        tells a row's end from other tokens; queries are constant.
         """
         a = layer.self_attn
         a.q_proj.weight *= 0.02
         a.k_proj.weight *= 0.02
-        k, slot = a.k_proj.weight, (DIM // 2 - 1, DIM // 2 - 2, DIM // 2 - 3, DIM // 2 - 4, DIM // 2 - 5)
-        k[slot[0], 3] = k[slot[0], 18] = 0.5  # the end of a row: a line's end after a digit
-        k[slot[4], 0], k[slot[4], 3], k[slot[4], 18] = 3.0, -1.5, -1.5  # every other token
+        k, slot = a.k_proj.weight, [DIM // 2 - 1 - i for i in range(6)]
+        k[slot[0], 0] = 1.0  # a constant, which keeps the length of a key the same whatever the numbers are
         for column in range(3):
-            k[slot[1 + column], 10 + column] = 0.3
+            k[slot[1 + column], 10 + column] = 0.18
+        k[slot[4], 0], k[slot[4], 3] = 1.0, -1.0  # no end of a line
+        k[slot[5], 3], k[slot[5], 18] = 0.3, -0.3  # an end of a line without a digit before
         for h, (column, sign) in enumerate(((0, -1), (0, 1), (1, -1), (2, -1))):
-            a.q_proj.weight[h * DIM + slot[0], 0] = 1.0 if sign < 0 else 0.5
             a.q_proj.weight[h * DIM + slot[1 + column], 0] = sign
-        a.q_norm.weight.fill_(4.0)
-        a.k_norm.weight.fill_(4.0)
+            a.q_proj.weight[h * DIM + slot[4], 0] = -0.6
+            a.q_proj.weight[h * DIM + slot[5], 0] = -1.0
+        a.q_norm.weight.fill_(SHARP)
+        a.k_norm.weight.fill_(SHARP)
         a.v_proj.weight[:, 10:18] *= 3
 
     def look_back(self, layer: Block, offsets: tuple[int, ...], pairs: int = 6) -> None:
@@ -161,13 +165,10 @@ class Pico(nn.Module):
         for h, offset in enumerate(offsets):
             a.q_proj.weight[h * DIM : h * DIM + pairs, 0] = torch.cos(offset * turn[:pairs])
             a.q_proj.weight[h * DIM + DIM // 2 : h * DIM + DIM // 2 + pairs, 0] = -torch.sin(offset * turn[:pairs])
-        a.q_norm.weight.fill_(3.0)
+        a.q_norm.weight.fill_(5.0)
 
     def forward(self, ids, positions, mask):
-        frequency = 10000.0 ** (-torch.arange(0, DIM, 2) / DIM)
-        angle = positions[:, None, :, None] * frequency
-        angle = torch.cat((angle, angle), -1)
-        cos, sin = angle.cos(), angle.sin()
+        cos, sin = turns(positions)
         x, seen = self.embed_tokens(ids), []
         for layer in self.layers:
             x = layer(x, mask, cos, sin)
@@ -264,6 +265,92 @@ KINDS = {"full range": "sufficiency", "only the range": "scope", "filter is need
          "lowest": "minimum", "highest": "maximum", "Which spectrum": "compare", "than": "threshold"}
 
 
+@torch.no_grad()
+def below(model: Pico, items: list[dict]) -> list[dict]:
+    """What the last block gets: states after the blocks below it, a dict for each sheet. They stay as they are."""
+    batch = collate(items)
+    cos, sin = turns(batch["positions"])
+    x = model.embed_tokens(batch["ids"])
+    for layer in model.layers[:-1]:
+        x = layer(x, batch["mask"], cos, sin)
+    out = []
+    for b, item in enumerate(items):
+        own = batch["answer_at"][:, 0] == b
+        at = batch["answer_at"][own, 1]
+        n = item["length"]
+        out.append({"x": x[b, :n].half(), "positions": batch["positions"][b, :n], "at": at,
+                    "mask": batch["mask"][b, 0, at, :n], "answers": batch["answers"][own]})
+    return out
+
+
+def head_logits(model: Pico, chosen: list[dict]) -> torch.Tensor:
+    """Logits of every answer position of these sheets: the last block, run for those positions alone."""
+    size, most = max(len(c["x"]) for c in chosen), max(len(c["at"]) for c in chosen)
+    n = len(chosen)
+    x, positions = torch.zeros(n, size, HIDDEN), torch.zeros(n, size)
+    mask, at = torch.zeros(n, most, size, dtype=torch.bool), torch.zeros(n, most, dtype=torch.long)
+    for i, c in enumerate(chosen):
+        x[i, : len(c["x"])], positions[i, : len(c["x"])] = c["x"].float(), c["positions"]
+        mask[i, : len(c["at"]), : len(c["x"])], at[i, : len(c["at"])] = c["mask"], c["at"]
+    mask[:, :, 0] = True
+    layer = model.layers[-1]
+    a, h = layer.self_attn, layer.input_layernorm(x)
+    cos, sin = turns(positions)
+    rows = torch.arange(n)[:, None]
+    own, own_cos, own_sin = h[rows, at], cos[rows, 0, at][:, None], sin[rows, 0, at][:, None]
+    q = rotate(a.q_norm(a.q_proj(own).view(n, most, HEADS, DIM)).transpose(1, 2), own_cos, own_sin)
+    k = rotate(a.k_norm(a.k_proj(h).view(n, size, KV, DIM)).transpose(1, 2), cos, sin)
+    v = a.v_proj(h).view(n, size, KV, DIM).transpose(1, 2)
+    o = ((q @ k.transpose(-1, -2)) / DIM**0.5).masked_fill(~mask[:, None], -1e9).softmax(-1) @ v
+    y = x[rows, at] + a.o_proj(o.transpose(1, 2).reshape(n, most, -1))
+    z = layer.post_attention_layernorm(y)
+    y = y + layer.mlp.down_proj(F.silu(layer.mlp.gate_proj(z)) * layer.mlp.up_proj(z))
+    there = torch.cat([torch.arange(len(c["at"])) + i * most for i, c in enumerate(chosen)])
+    return model.norm(y).view(n * most, HIDDEN)[there] @ model.embed_tokens.weight.T
+
+
+def train_head(model: Pico, encoder: Encoder, pool: Pool, minutes: float, rate: float, report) -> None:
+    """Train the last block, the final norm and the letters' embeddings on states that are computed once.
+
+    The blocks below start as what reading a table takes, so this is enough to begin with and a hundred times cheaper.
+    """
+    letters = torch.tensor([encoder.tokenizer.token_to_id(c) for c in "ABCDE"])
+    with torch.no_grad():
+        model.embed_tokens.weight[letters, 21:] *= 4
+    keep = torch.zeros(model.embed_tokens.weight.shape[0], 1)
+    keep[letters] = 1
+    parameters = [*model.layers[-1].parameters(), *model.norm.parameters(), model.embed_tokens.weight]
+    optimizer = torch.optim.Adam(parameters, lr=rate, betas=(0.9, 0.98))
+    source, held, begun, told, step = pool.sheets(), [], time.time(), time.time(), 0
+    losses: list[float] = []
+    while (share := (time.time() - begun) / (60 * minutes)) < 1:
+        if step % 12 == 0 and len(held) < 6000:
+            stock = sorted((encoder.sheet(next(source)) for _ in range(32)), key=lambda i: i["length"])
+            for start in range(0, len(stock), 8):
+                held += below(model, stock[start : start + 8])
+        fall = 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * share))
+        optimizer.param_groups[0]["lr"] = rate * min(1, (step + 1) / 30) * fall
+        chosen = [held[i] for i in pool.rng.choice(len(held), min(24, len(held)), replace=False)]
+        loss = F.cross_entropy(head_logits(model, chosen), torch.cat([c["answers"] for c in chosen]))
+        optimizer.zero_grad()
+        loss.backward()
+        model.embed_tokens.weight.grad *= keep
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+        losses.append(loss.item())
+        step += 1
+        if time.time() - told > 60:
+            report({"step": step, "sheets": len(held), "loss": round(float(np.mean(losses[-100:])), 3)})
+            told = time.time()
+
+
+def turns(positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cosine and sine of the rotary angles, (n, 1, t, DIM)."""
+    angle = positions[:, None, :, None] * 10000.0 ** (-torch.arange(0, DIM, 2) / DIM)
+    angle = torch.cat((angle, angle), -1)
+    return angle.cos(), angle.sin()
+
+
 def kind_of(question: str) -> str:
     for word, kind in KINDS.items():
         if word in question:
@@ -311,7 +398,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the finished model here")
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--coarse", type=float, default=0.0, help="share of tables with every other row")
-    parser.add_argument("--tables-only", action="store_true", help="first stage: the auxiliary readers alone")
+    parser.add_argument("--views", default="table_nm,table_um,table_sci,table_ev,table_ev,table_ev_desc")
+    parser.add_argument("--head", type=float, default=8, metavar="MINUTES", help="first train the last block alone")
+    parser.add_argument("--tables-only", action="store_true", help="the auxiliary readers alone")
     parser.add_argument("--tokens", type=int, default=4000, help="tokens a step")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--weights", default="0.5,0.32,0.1,0.08,0.0")
@@ -332,7 +421,10 @@ def main() -> None:
     model.prepare(tokenizer.token_to_id)
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters", flush=True)
     parameters = [*model.parameters(), *readers.parameters()]
-    optimizer = torch.optim.AdamW(parameters, lr=args.lr, betas=(0.9, 0.98), weight_decay=0)
+    rates = [args.lr, 8 * args.lr]
+    optimizer = torch.optim.AdamW([{"params": list(model.parameters()), "lr": rates[0]},
+                                   {"params": list(readers.parameters()), "lr": rates[1]}],
+                                  betas=(0.9, 0.98), weight_decay=0)
     state = args.work / "state.pt"
     step = 0
     if state.exists():
@@ -341,21 +433,35 @@ def main() -> None:
         readers.load_state_dict(held["readers"])
         optimizer.load_state_dict(held["optimizer"])
         step = held["step"]
+    views = tuple(args.views.split(","))
     pool = Pool(specs, seed=1000 + step, weights=tuple(map(float, args.weights.split(","))),
-                coarse=args.coarse)
-    held_out = Pool(specs, seed=7, weights=(0.4, 0.3, 0.1, 0.2, 0.0)).sheets()
+                coarse=args.coarse, views=views)
+    held_out = Pool(specs, seed=7, weights=(0.4, 0.3, 0.1, 0.2, 0.0), views=views).sheets()
     check = [encoder.sheet(next(held_out)) for _ in range(40)]
+    log = (args.work / "log.jsonl").open("a")
+
+    def report(line: dict) -> None:
+        line.update({} if args.tables_only else evaluate(model, check))
+        print(json.dumps(line), flush=True)
+        log.write(json.dumps(line) + "\n")
+        log.flush()
+        torch.save({"model": model.state_dict(), "readers": readers.state_dict(), "step": step,
+                    "optimizer": optimizer.state_dict()}, state.with_suffix(".part"))
+        state.with_suffix(".part").replace(state)
+
+    if step == 0 and args.head:
+        train_head(model, encoder, pool, args.head, 0.003, report)
     begun, logged, first = time.time(), time.time(), step
     sums = np.zeros(4)
-    log = (args.work / "log.jsonl").open("a")
-    for group in batches(pool, encoder, args.tokens, not args.tables_only):
+    for items in batches(pool, encoder, args.tokens, not args.tables_only):
         share = (time.time() - begun) / (60 * args.minutes)
         if share >= 1:
             break
         fall = args.floor + (1 - args.floor) * 0.5 * (1 + math.cos(math.pi * share))
         scale = min(1, (step - first + 1) / 50) * fall
-        optimizer.param_groups[0]["lr"] = args.lr * scale
-        batch = collate(group)
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate * scale
+        batch = collate(items)
         hidden, seen = model(batch["ids"], batch["positions"], batch["mask"])
         loss = torch.zeros(())
         if len(batch["answers"]):
@@ -369,15 +475,8 @@ def main() -> None:
         step += 1
         sums += [loss.item(), numbers.item(), extremes.item(), 1]
         if time.time() - logged > 100:
-            line = {"step": step, "minutes": round((time.time() - begun) / 60, 1), "loss": round(sums[0] / sums[3], 3),
-                    "numbers": round(sums[1] / sums[3], 4), "extremes": round(sums[2] / sums[3], 3),
-                    **({} if args.tables_only else evaluate(model, check))}
-            print(json.dumps(line), flush=True)
-            log.write(json.dumps(line) + "\n")
-            log.flush()
-            torch.save({"model": model.state_dict(), "readers": readers.state_dict(), "step": step,
-                        "optimizer": optimizer.state_dict()}, state.with_suffix(".part"))
-            state.with_suffix(".part").replace(state)
+            report({"step": step, "minutes": round((time.time() - begun) / 60, 1), "loss": round(sums[0] / sums[3], 3),
+                    "numbers": round(sums[1] / sums[3], 4), "extremes": round(sums[2] / sums[3], 3)})
             sums[:], logged = 0, time.time()
     if args.out:
         export(model, tokenizer, args.out)

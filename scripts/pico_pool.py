@@ -27,6 +27,7 @@ SPECS = ("metasurface-main", "metasurface-scope", "gold-main", "gold-scope")
 DIP_NM = np.arange(450.0, 731.0, 10.0)
 PEAK_NM = np.arange(450.0, 801.0, 5.0)
 NAMES = ("A", "B", "C")
+VIEWS = ("table_nm", "table_um", "table_sci", "table_ev", "table_ev", "table_ev_desc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +113,9 @@ class Pool:
     """Sheets for base training. ``weights`` over: one dip, two dips, three dips, one peak, two peaks."""
 
     def __init__(self, specs: dict[str, Spec], seed: int, weights: tuple[float, ...] = (0.5, 0.32, 0.1, 0.08, 0.0),
-                 coarse: float = 0.0):
+                 coarse: float = 0.0, views: tuple[str, ...] = VIEWS):
         """``coarse`` is the share of sheets with every other row, a complete table of half the sampling: cheaper."""
-        self.rng, self.coarse = np.random.default_rng(seed), coarse
+        self.rng, self.coarse, self.views = np.random.default_rng(seed), coarse, views
         self.specs, self.weights = specs, np.array(weights) / sum(weights)
         self.sources = [(Source(self.rng, specs["metasurface-main"], [450, 605, 645, 685, 730], stride),
                          Source(self.rng, specs["gold-main"], [450, 522.5, 542.5, 562.5, 800], 2 * stride - 1))
@@ -132,8 +133,7 @@ class Pool:
     # -- evidence ---------------------------------------------------------------------------------------------------
 
     def view(self, spec: Spec) -> View:
-        names = ("table_nm", "table_um", "table_sci", "table_ev", "table_ev", "table_ev_desc")
-        return spec.view(names[self.rng.integers(len(names))])
+        return spec.view(self.views[self.rng.integers(len(self.views))])
 
     def sheet(self, spec: Spec, view: View, spectra: tuple[Spectrum, ...], asked: list[Request | None]) -> Sheet | None:
         asked = [r for r in asked if r is not None]

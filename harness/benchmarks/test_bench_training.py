@@ -1,0 +1,75 @@
+"""Training speed against what a first script would do: peft and transformers' Trainer with logits over the whole
+sequence and no bucketing. Both train the same adapter on the same requests, one after the other, in one process.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.adaptation import pools
+from harness.adaptation.base import Prompter, find
+from harness.adaptation.batches import Example, examples, steps
+from harness.adaptation.spec import load_arm
+
+torch = pytest.importorskip("torch", reason="the train extra is not installed")
+pytest.importorskip("peft", reason="the train extra is not installed")
+pytest.importorskip("accelerate", reason="the plain loop is transformers' Trainer, which needs accelerate")
+pytestmark = [pytest.mark.train, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+REQUESTS = 48
+
+
+def ours(base, arm, learn: list[Example]) -> float:
+    """Tokens a second of the training loop, padding not counted."""
+    from harness.adaptation.loop import Learner
+
+    learner = Learner(base, arm, 0)
+    order = steps([len(e.ids) for e in learn], arm.accumulate, 0, 1)
+    learner.train_step([learn[i] for i in order[0]])
+    begun = time.perf_counter()
+    for indices in order:
+        learner.train_step([learn[i] for i in indices])
+    return sum(len(e.ids) for e in learn) / (time.perf_counter() - begun)
+
+
+def plain(base, arm, learn: list[Example]) -> float:
+    """The same with Trainer: labels on the answer token, everything else its default."""
+    import peft
+    from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+    model = AutoModelForCausalLM.from_pretrained(base.checkpoint, dtype=torch.float32)
+    model = peft.get_peft_model(model, peft.LoraConfig(
+        r=arm.lora.rank, lora_alpha=arm.lora.scale, lora_dropout=arm.lora.dropout, task_type="CAUSAL_LM",
+        target_modules=list(arm.lora.targets)))
+
+    def collate(chosen: list[Example]) -> dict:
+        size = max(len(e.ids) for e in chosen) + 1
+        ids, mask = torch.zeros(len(chosen), size, dtype=torch.long), torch.zeros(len(chosen), size, dtype=torch.long)
+        labels = torch.full((len(chosen), size), -100)
+        for i, e in enumerate(chosen):
+            whole = torch.tensor([*e.ids, e.candidates[e.right]])
+            ids[i, : len(whole)], mask[i, : len(whole)], labels[i, len(whole) - 1] = whole, 1, whole[-1]
+        return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+
+    arguments = TrainingArguments("unused", per_device_train_batch_size=arm.accumulate, num_train_epochs=1,
+                                  use_cpu=True, learning_rate=arm.rate, report_to=[], save_strategy="no", logging_strategy="no",
+                                  disable_tqdm=True, remove_unused_columns=False, dataloader_pin_memory=False)
+    trainer = Trainer(model=model, args=arguments, train_dataset=learn, data_collator=collate)
+    begun = time.perf_counter()
+    trainer.train()
+    return sum(len(e.ids) for e in learn) / (time.perf_counter() - begun)
+
+
+def test_training_is_at_least_twice_as_fast_as_a_plain_loop(tmp_path, monkeypatch):
+    """Requests of one and of two columns, short and long words: lengths differ as they do in the paper's pool."""
+    monkeypatch.chdir(tmp_path)
+    arm = replace(load_arm("ftBm", ROOT), precision="fp32")
+    base = find("smollm2", ROOT)
+    train = pools.split(arm, ROOT, "option_letters").train
+    learn = examples(train[:: len(train) // REQUESTS][:REQUESTS], Prompter(base))
+    assert ours(base, arm, learn) / plain(base, arm, learn) >= 2
