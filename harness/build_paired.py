@@ -107,9 +107,14 @@ class PairedFamily:
         """
         first, second = wording.pair_of(self.spec)
         facts: dict[str, Any] = {k: v for k, v in pair.facts.items() if k not in ("alone",)}
-        facts |= {"arm": wording.arm(self.spec, view), "inputs": [first, second], "simulated": self.data.kind == "simulated",
-                  "score": self.spec.data.get("score", "accuracy"),
-                  "once": sorted(pair.once), "shared": self._instance(pair, view) != pair.id}
+        facts |= {
+            "arm": wording.arm(self.spec, view),
+            "inputs": [first, second],
+            "simulated": self.data.kind == "simulated",
+            "score": self.spec.data.get("score", "accuracy"),
+            "once": sorted(pair.once),
+            "shared": self._instance(pair, view) != pair.id,
+        }
         if "alone" in pair.facts:
             facts["answers"] = {**pair.facts["alone"], "both": pair.expected}
         # what a program that reads the supplied evidence has to find; "" where no program could

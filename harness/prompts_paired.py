@@ -140,7 +140,7 @@ def form(spec: Spec) -> str:
 def _names(spec: Spec, where: str) -> dict[str, str]:
     inputs = spec.data["inputs"]
     first, second = pair_of(spec)
-    words = {}
+    words: dict[str, str] = {}
     for place, name in (("first", first), ("second", second)):
         words |= _input(inputs, name, place)
     if where in (first, second):

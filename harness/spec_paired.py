@@ -34,7 +34,7 @@ def check(file: YamlFile) -> Iterator[Problem]:
             if given not in inputs:
                 yield file.problem(("views", name, "given", i), f"{given!r} is not an input{near(given, inputs)}")
     description = prompts["description"]
-    texts = {("prompts", "description"): description} if isinstance(description, str) else {
+    texts: dict[tuple[str, ...], str] = {("prompts", "description"): description} if isinstance(description, str) else {
         ("prompts", "description", view): text for view, text in description.items()}
     if isinstance(description, Mapping):
         for view in views:

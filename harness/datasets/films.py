@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import Any
 
-from .draws import Draws
 from .drawing import PALETTE, Board
+from .draws import Draws
 from .paired import Pair, PairedSet, Piece, set_text
 
 CUES = {

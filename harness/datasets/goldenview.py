@@ -32,7 +32,9 @@ def partition(question_id: str, seed: int = 42) -> tuple[tuple[str, ...], tuple[
     return tuple(tuple(c for c in CAMERAS if c in half) for half in (ranked[:3], ranked[3:]))  # type: ignore[return-value]
 
 
-def load(path: str | Path, images: str | Path | None = None, seed: int = 42, n: int | None = None, **_: Any) -> PairedSet:
+def load(
+    path: str | Path, images: str | Path | None = None, seed: int = 42, n: int | None = None, **_: Any
+) -> PairedSet:
     """Items with inputs ``set_a`` and ``set_b``, cluster = scene.
 
     Args:

@@ -56,7 +56,9 @@ def load(path: str | Path, subset: str, n: int | None = None, **_: Any) -> Paire
 def _rows(path: Path, subset: str) -> list[tuple[str, Mapping[str, Any]]]:
     files = [path]
     if path.is_dir():
-        files = sorted(f for f in path.rglob("*") if f.suffix in (".jsonl", ".parquet") and subset in str(f.relative_to(path)))
+        files = sorted(
+            f for f in path.rglob("*") if f.suffix in (".jsonl", ".parquet") and subset in str(f.relative_to(path))
+        )
         if not files:
             raise DataError(f"{path}: no .parquet or .jsonl file of {subset} in this folder or below")
     out: list[tuple[str, Mapping[str, Any]]] = []
@@ -72,7 +74,9 @@ def _parquet(file: Path) -> list[dict[str, Any]]:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise DataError(f"{file}: reading parquet needs pyarrow; `pip install pyarrow`, or give a .jsonl file") from None
+        raise DataError(
+            f"{file}: reading parquet needs pyarrow; `pip install pyarrow`, or give a .jsonl file"
+        ) from None
     try:
         return parquet.read_table(file).to_pylist()
     except Exception as error:  # pyarrow has many kinds; all of them mean the file
@@ -121,7 +125,7 @@ def _maxflow(place: str, row: Mapping[str, Any]) -> tuple[Pair, str]:
     source, sink = (int(need(row, f"{end}_node", place)) for end in ("source", "sink"))
     if not (0 <= source < n and 0 <= sink < n and source != sink):
         raise DataError(f"{place}: source {source} and sink {sink} must be two of the nodes 0..{n - 1}")
-    colours = tuple(str(need(row, f"{end}_node_color", place)) for end in ("source", "sink"))
+    colours = str(need(row, "source_node_color", place)), str(need(row, "sink_node_color", place))
     label = int(canonical(need(row, "label", place), {"space": "integer"}, place))
     image = _picture(row, place) or partial(draw_graph, matrix, source, sink, colours)
     pair = graph_pair(_name(row, "maxflow"), matrix, source, sink, colours, label, image)
@@ -166,15 +170,24 @@ def function_of(code: str, place: str) -> Callable[[np.ndarray], np.ndarray]:
 
 def _plain(node: ast.AST) -> bool:
     if isinstance(node, ast.BinOp):
-        small = not isinstance(node.op, ast.Pow) or (isinstance(node.right, ast.Constant) and abs(node.right.value) <= 50)
-        return type(node.op) in _BINARY and small and _plain(node.left) and _plain(node.right)
+        known = type(node.op) in _BINARY and _plain(node.left) and _plain(node.right)
+        return known and (not isinstance(node.op, ast.Pow) or _small(node.right))
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, (ast.USub, ast.UAdd)) and _plain(node.operand)
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in _CALLS and len(node.args) == 1 and _plain(node.args[0])
+        return (
+            isinstance(node.func, ast.Name) and node.func.id in _CALLS and len(node.args) == 1 and _plain(node.args[0])
+        )
     if isinstance(node, ast.Name):
         return node.id in ("x", "pi", "E")
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _small(exponent: ast.AST) -> bool:
+    """A number of at most 50, so that no power takes long."""
+    if isinstance(exponent, ast.UnaryOp):
+        return _small(exponent.operand)
+    return isinstance(exponent, ast.Constant) and isinstance(exponent.value, int | float) and exponent.value <= 50
 
 
 def _evaluate(node: ast.AST, x: np.ndarray) -> np.ndarray:
@@ -187,7 +200,7 @@ def _evaluate(node: ast.AST, x: np.ndarray) -> np.ndarray:
         return _CALLS[node.func.id](_evaluate(node.args[0], x))  # type: ignore[attr-defined]
     if isinstance(node, ast.Name):
         return {"x": x, "pi": math.pi, "E": math.e}[node.id]  # type: ignore[return-value]
-    return np.float64(node.value)  # type: ignore[attr-defined]
+    return np.asarray(node.value, float)  # type: ignore[attr-defined]
 
 
 def asymmetry(function: Callable[[np.ndarray], np.ndarray]) -> float:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .draws import Draws
 from .drawing import INK, PALETTE, Board
+from .draws import Draws
 from .paired import Pair, PairedSet, Piece
 
 SIZES = (3,) * 50 + (4,) * 37 + (5,) * 41
@@ -80,7 +80,7 @@ def matrix_text(matrix: Matrix) -> str:
 def draw_graph(matrix: Matrix, source: int, sink: int, colours: tuple[str, str]) -> bytes:
     """PNG of the graph: numbered nodes, arrows with their capacities, source and sink filled with their colours."""
     n = len(matrix)
-    angles = PLACES.get(n) or tuple(180 - 360 * i / n for i in range(n))
+    angles: tuple[float, ...] = PLACES.get(n) or tuple(180 - 360 * i / n for i in range(n))
     order = [source, *(k for k in range(n) if k not in (source, sink)), sink] if n in PLACES else list(range(n))
     spot = {}
     for node, angle in zip(order, angles, strict=True):
@@ -103,7 +103,7 @@ def draw_graph(matrix: Matrix, source: int, sink: int, colours: tuple[str, str])
         board.label(*place, str(matrix[i][j]), 15, PALETTE["black"])
     for node, (x, y) in spot.items():
         colour = colours[0] if node == source else colours[1] if node == sink else ""
-        board.disc(x, y, RADIUS, PALETTE[colour] if colour in PALETTE else (232, 232, 236), INK, 1.6)
+        board.disc(x, y, RADIUS, PALETTE.get(colour, (232, 232, 236)), INK, 1.6)
         dark = colour in ("red", "blue", "green", "purple", "black")
         board.text(x, y, str(node), 17, "white" if dark else INK)
     return board.png()
@@ -124,7 +124,7 @@ def _along(start: tuple[float, float], end: tuple[float, float], share: float) -
 
 def _room(point: tuple[float, float], edges: list, taken: list[tuple[float, float]]) -> float:
     """Distance to the nearest other edge or label, px."""
-    room = min((math.dist(point, t) for t in taken), default=99.0)
+    room: float = min((math.dist(point, t) for t in taken), default=99.0)
     for start, end in edges:
         length = math.dist(start, end) or 1
         share = ((point[0] - start[0]) * (end[0] - start[0]) + (point[1] - start[1]) * (end[1] - start[1])) / length**2

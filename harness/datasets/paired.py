@@ -1,8 +1,8 @@
 """Items with two inputs: what the modality suites show, withhold and restore.
 
-A :class:`Pair` is one original task on one film, function, graph, panel or scene. Its ``inputs`` are named (``text`` and
-``image``, or ``set_a`` and ``set_b``); a view supplies some of them. Pictures are drawn or decoded only when a request
-is built, never while items are collected.
+A :class:`Pair` is one original task on one film, function, graph, panel or scene. Its ``inputs`` are named (``text``
+and ``image``, or ``set_a`` and ``set_b``); a view supplies some of them. Pictures are drawn or decoded only when a
+request is built, never while items are collected.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Pair:
 class PairedSet:
     """All items of one set, in a fixed order.
 
-    ``notes`` are defects of the published data, reported and not repaired. ``readable`` sets can be answered by a program
-    that reads their texts and pictures, so the oracle has to agree with every answer that is known by construction.
+    ``notes`` are defects of the published data, reported and not repaired. ``readable`` sets can be answered by a
+    program that reads their texts and pictures, so the oracle has to agree with every answer known by construction.
     ``kind`` is ``simulated`` for what this package generates, else ``published`` or ``own``.
     """
 
@@ -78,7 +78,8 @@ def canonical(answer: Any, space: Mapping[str, Any], place: str) -> str:
     """The one string that stands for an answer: an option key, an integer's digits, a sorted compact JSON array.
 
     Args:
-        space: ``{"space": "choice", "values": [...]}``, ``{"space": "integer"}`` or ``{"space": "set", "members": [...]}``.
+        space: ``{"space": "choice", "values": [...]}``, ``{"space": "integer"}`` or
+            ``{"space": "set", "members": [...]}``.
         place: where the answer stands, for the message.
 
     Raises:

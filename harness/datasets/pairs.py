@@ -53,7 +53,9 @@ def load(declared: Mapping[str, Any], base: Path, seed: int, inputs: Mapping[str
 
 def _generated(name: str, options: Mapping[str, Any]) -> PairedSet:
     made = _module(EMBEDDED[name]).load(**options)
-    return replace(made, kind="simulated", licence="Apache-2.0", source=f"this package, harness/datasets/{EMBEDDED[name]}.py")
+    return replace(
+        made, kind="simulated", licence="Apache-2.0", source=f"this package, harness/datasets/{EMBEDDED[name]}.py"
+    )
 
 
 def _module(name: str) -> Any:

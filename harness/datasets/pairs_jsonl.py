@@ -20,7 +20,9 @@ from .pictures import read_picture
 KNOWN = ("id", "cluster", "question", "options", "answer", "regime", "golden", "alone", "sufficient")
 
 
-def load(path: str | Path, inputs: Mapping[str, str], answer: Mapping[str, Any], n: int | None = None, **_: Any) -> PairedSet:
+def load(
+    path: str | Path, inputs: Mapping[str, str], answer: Mapping[str, Any], n: int | None = None, **_: Any
+) -> PairedSet:
     """Items in file order.
 
     Args:

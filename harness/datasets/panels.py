@@ -22,8 +22,8 @@ import math
 from functools import lru_cache, partial
 from typing import Any
 
-from .draws import Draws
 from .drawing import GREY, INK, PALETTE, Board
+from .draws import Draws
 from .paired import Pair, PairedSet, Piece, set_text
 
 GAUGES = (("pressure", "bar", 10), ("temperature", "C", 120), ("flow", "L/min", 60),
@@ -56,7 +56,10 @@ def _item(index: int, kind: str, seed: int) -> Pair:
         low_high[name] = (round(low, 1), round(high, 1))
         reading[name] = round((where + draws.number(-0.04, 0.04)) * full, 1)
     answer = set_text(out)
-    alone = {"text": set_text(o for o in out if log[o] == "all"), "image": set_text(o for o in out if panel[o] == "all")}
+    alone = {
+        "text": set_text(o for o in out if log[o] == "all"),
+        "image": set_text(o for o in out if panel[o] == "all"),
+    }
     remark = draws.sample(REMARKS, 2)
     return Pair(
         id=f"panels-{index:03d}", cluster=f"panels-{index:03d}", expected=answer,
@@ -129,7 +132,9 @@ def _dial(board: Board, x: float, y: float, name: str, unit: str, full: float, w
     for tick in range(11):
         angle = math.radians(_angle(tick / 10))
         inner = 50 if tick % 2 == 0 else 55
-        board.line([(x + r * math.cos(angle), y + r * math.sin(angle)) for r in (inner, 60)], INK if tick % 2 == 0 else GREY, 1)
+        board.line(
+            [(x + r * math.cos(angle), y + r * math.sin(angle)) for r in (inner, 60)], INK if tick % 2 == 0 else GREY, 1
+        )
         if tick % 2 == 0:
             board.text(x + 39 * math.cos(angle), y + 39 * math.sin(angle), f"{full * tick / 10:g}", 10)
     if what in ("all", "reading"):

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .draws import Draws
 from .drawing import GREY, INK, PALETTE, Board
+from .draws import Draws
 from .paired import Pair, PairedSet, Piece
 
 LABELS = ("even", "odd", "neither")
@@ -81,7 +81,7 @@ def _shows(over: Terms, under: Terms, label: str) -> bool:
 
 
 def rational(over: Terms, under: Terms, x: np.ndarray) -> np.ndarray:
-    return sum(c * x**p for p, c in over) / sum(c * x**p for p, c in under)
+    return np.sum([c * x**p for p, c in over], axis=0) / np.sum([c * x**p for p, c in under], axis=0)
 
 
 def polynomial(terms: Terms) -> str:

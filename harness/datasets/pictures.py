@@ -68,7 +68,7 @@ def shrink(picture: Image.Image, longest: int) -> Image.Image:
     scale = longest / max(picture.size)
     if scale >= 1:
         return picture
-    size = tuple(max(1, round(side * scale)) for side in picture.size)
+    size = max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
     return picture.resize(size, Image.Resampling.LANCZOS)
 
 

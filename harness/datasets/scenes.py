@@ -8,11 +8,12 @@ does not (regime *unique*). 55 questions on 53 scenes; three questions show the 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from .draws import Draws
 from .drawing import INK, PALETTE, Board
+from .draws import Draws
 from .goldenview import CAMERAS, LETTERS, NONE, partition, view_pair
 from .paired import Pair, PairedSet
 
@@ -53,12 +54,21 @@ def _item(index: int, seed: int) -> Pair:
         signs[spot] = (f"other-{kind}", lure)
         alone[key] = LETTERS[offered.index(answer if holds else lure)]
     pictures = {c: partial(draw_view, seed, index, c, *signs.get(c, ("", ""))) for c in CAMERAS}
-    pair = view_pair(name, f"scene-{index % 53:03d}", question, tuple(zip(LETTERS, offered, strict=True)),
-                     LETTERS[offered.index(answer)], NONE if everywhere else golden, pictures, name, seed, {"group": kind})
+    pair = view_pair(
+        name,
+        f"scene-{index % 53:03d}",
+        question,
+        tuple(zip(LETTERS, offered, strict=True)),
+        LETTERS[offered.index(answer)],
+        NONE if everywhere else golden,
+        pictures,
+        name,
+        seed,
+        {"group": kind},
+    )
     settled = {key: alone[key] == pair.expected for key in alone}
     regime = "redundant" if everywhere else "unique"
-    return Pair(**{f: getattr(pair, f) for f in ("id", "cluster", "expected", "inputs", "question", "options", "withheld")},
-                facts={**pair.facts, "regime": regime, "alone": alone, "sufficient": settled})
+    return replace(pair, facts={**pair.facts, "regime": regime, "alone": alone, "sufficient": settled})
 
 
 def draw_view(seed: int, index: int, camera: str, sign: str, value: str) -> bytes:
@@ -68,7 +78,10 @@ def draw_view(seed: int, index: int, camera: str, sign: str, value: str) -> byte
     horizon = draws.integer(84, 100)
     board.box(0, horizon, WIDTH, HEIGHT, (168, 186, 150))
     middle = {"CAM_FRONT": 160, "CAM_BACK": 160}.get(camera, draws.integer(90, 230))
-    board.polygon([(middle - 12, horizon), (middle + 12, horizon), (middle + 150, HEIGHT), (middle - 150, HEIGHT)], (120, 122, 128))
+    board.polygon(
+        [(middle - 12, horizon), (middle + 12, horizon), (middle + 150, HEIGHT), (middle - 150, HEIGHT)],
+        (120, 122, 128),
+    )
     for step in range(3):
         top = horizon + 14 + step * 26
         board.polygon([(middle - 1 - step, top), (middle + 1 + step, top), (middle + 3 + step, top + 14),

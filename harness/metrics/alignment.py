@@ -54,7 +54,10 @@ def golden_accuracy_gap(rows: Rows, weights: np.ndarray) -> np.ndarray:
     def make(r: Rows) -> np.ndarray:
         arms = Arms(r.outcomes)
         return np.array([bool(getattr(_other(arms, o), "correct", False)) for o in r.outcomes], float)
-    return 100 * ratio(total(rows, weights, rows.correct - rows.derived("alignment: other", make)), total(rows, weights))
+
+    return 100 * ratio(
+        total(rows, weights, rows.correct - rows.derived("alignment: other", make)), total(rows, weights)
+    )
 
 
 def _is(rows: Rows, side: str) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The arms of one instance, joined: what each set of inputs made the model answer, and what it claimed about the others.
+"""The arms of one instance, joined: what each set of inputs made the model answer, and what it claimed of the others.
 
 An outcome of the modality suites says in ``facts["arm"]`` which inputs were supplied: one of ``facts["inputs"]``, or
 ``both``. Arms are joined on the instance (and model, repeat); a generation that a cluster shares (the poster of a film)
@@ -142,7 +142,9 @@ def singles(rows: Rows) -> Rows:
 
 def joints(rows: Rows) -> Rows:
     """Attempted assessments with both inputs."""
-    return rows.take(rows.attempted & _is("joint", lambda o: o.template == ASSESSMENT and o.facts.get("arm") == JOINT)(rows))
+    return rows.take(
+        rows.attempted & _is("joint", lambda o: o.template == ASSESSMENT and o.facts.get("arm") == JOINT)(rows)
+    )
 
 
 def _is(name: str, test: Callable[[Outcome], bool]) -> Callable[[Rows], np.ndarray]:

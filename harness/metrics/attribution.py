@@ -65,13 +65,21 @@ stated_first, stated_second = _stated("first"), _stated("second")
 stated_neither, stated_either = _stated("neither"), _stated("either")
 executed_first, executed_second = _executed("first"), _executed("second")
 executed_neither, executed_either = _executed("neither"), _executed("either")
-attribution_gap_first, attribution_gap_second = _gap("attribution_gap_first", "first"), _gap("attribution_gap_second", "second")
-attribution_gap_neither, attribution_gap_either = _gap("attribution_gap_neither", "neither"), _gap("attribution_gap_either", "either")
+attribution_gap_first, attribution_gap_second = (
+    _gap("attribution_gap_first", "first"),
+    _gap("attribution_gap_second", "second"),
+)
+attribution_gap_neither, attribution_gap_either = (
+    _gap("attribution_gap_neither", "neither"),
+    _gap("attribution_gap_either", "either"),
+)
 
 
 def matched(side: str, category: str) -> Metric:
     """A share on the common item set; ``side`` is stated, executed (plain) or executed_assessed. Table 9."""
-    return _share(f"{side}_{category}_common", side, category, common, f"{side} {category} on the common item set, in %.")
+    return _share(
+        f"{side}_{category}_common", side, category, common, f"{side} {category} on the common item set, in %."
+    )
 
 
 @metric("%", ideal=100, rows=scored)

@@ -1,8 +1,9 @@
 """Prospective counterfactual self-knowledge and the sufficiency flag (modality paper, section 3.3, tables 3, 4 and 8).
 
-One cell is one model, task and withheld input. y~_A is the answer of the assessment arm, y^_AB its claim about the joint
-answer, s its flag, y_AB the plain joint answer. Predicted change c^ = [y^_AB != y~_A], executed change c = [y~_A != y_AB].
-Only groups whose arms are all usable enter; a shared generation counts once for every row of its cluster.
+One cell is one model, task and withheld input. y~_A is the answer of the assessment arm, y^_AB its claim about the
+joint answer, s its flag, y_AB the plain joint answer. Predicted change c^ = [y^_AB != y~_A], executed change
+c = [y~_A != y_AB]. Only groups whose arms are all usable enter; a shared generation counts once for every row of its
+cluster.
 """
 
 from __future__ import annotations
@@ -91,7 +92,10 @@ def flag_contradicts_claim(rows: Rows, weights: np.ndarray) -> np.ndarray:
 
 @metric("%", ideal=100, rows=scored)
 def claim_accuracy(rows: Rows, weights: np.ndarray) -> np.ndarray:
-    """100 x Pr[y^_AB = y_AB], in %. Ideal 100; read it next to ``claim_chance`` and to always copying, 100 - rho_exec."""
+    """100 x Pr[y^_AB = y_AB], in %. Ideal 100.
+
+    Read it next to ``claim_chance``, and to what always copying gets: 100 - rho_exec.
+    """
     return _percent(rows, weights, lambda g: _scored(g) and g.claim == g.joint, _scored)
 
 

@@ -1,4 +1,4 @@
-"""Task performance by arm and template, and what the assessment prompt costs (modality paper, A.1, A.3, tables 5-7, 10).
+"""Task performance by arm and template, and what the assessment prompt costs (modality paper, tables 5-7 and 10).
 
 Scores are over all attempted rows: a row that did not parse scores nothing and stays in the denominator. A generation
 that a film's rows share counts once for each of them. Which score a suite uses stands in ``facts["score"]``.

@@ -95,7 +95,9 @@ def _polar(rgb: np.ndarray, x: float, y: float, radii: Sequence[float]) -> tuple
     """Shares of the scale from 0 to 1, and the mean colour there over some radii."""
     share = np.linspace(0, 1, 961)
     angle = np.radians(START + SWEEP * share)
-    picked = [rgb[np.rint(y + r * np.sin(angle)).astype(int), np.rint(x + r * np.cos(angle)).astype(int)] for r in radii]
+    picked = [
+        rgb[np.rint(y + r * np.sin(angle)).astype(int), np.rint(x + r * np.cos(angle)).astype(int)] for r in radii
+    ]
     return share, np.mean(picked, axis=0)
 
 

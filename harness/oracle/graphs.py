@@ -8,6 +8,7 @@ import math
 import re
 from collections import deque
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from PIL import Image
@@ -54,8 +55,8 @@ def flow(matrix: Matrix, source: int, sink: int) -> int:
         path = [sink]
         while path[-1] != source:
             path.append(came[path[-1]])
-        room = min(left[a][b] for b, a in zip(path, path[1:], strict=False))
-        for b, a in zip(path, path[1:], strict=False):
+        room = min(left[a][b] for b, a in pairwise(path))
+        for b, a in pairwise(path):
             left[a][b] -= room
             left[b][a] += room
         total += room
@@ -85,7 +86,7 @@ def _nodes(rgb: np.ndarray) -> dict[int, tuple[float, float, float]]:
 
     # a disc is a blob that is not white, once lines are eroded away
     filled = binary_opening(rgb.min(axis=2) < 245, structure=np.ones((15, 15)))
-    blobs, count = label(filled)
+    blobs, _ = label(filled)
     out: dict[int, tuple[float, float, float]] = {}
     for box in find_objects(blobs):
         (top, bottom), (left, right) = ((s.start, s.stop) for s in box)
@@ -129,7 +130,10 @@ def _capacity(rgb: np.ndarray, dark: np.ndarray, a: tuple[float, float, float], 
 
 
 def _sample(values: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    column, row = np.clip(np.rint(x).astype(int), 0, values.shape[1] - 1), np.clip(np.rint(y).astype(int), 0, values.shape[0] - 1)
+    column, row = (
+        np.clip(np.rint(x).astype(int), 0, values.shape[1] - 1),
+        np.clip(np.rint(y).astype(int), 0, values.shape[0] - 1),
+    )
     return values[row, column]
 
 
@@ -160,7 +164,7 @@ def _arrow_head(dark: np.ndarray, a: tuple[float, float, float], b: tuple[float,
 
 def _digit(rgb: np.ndarray, x: float, y: float) -> tuple[float, int]:
     """Error and value of the number printed around (x, y); what is further away than a label reaches is ignored."""
-    top, left = int(round(y)) - 10, int(round(x)) - 10
+    top, left = round(y) - 10, round(x) - 10
     ink = 1 - rgb[max(top, 0) : top + 21, max(left, 0) : left + 21].min(axis=2) / 255
     rows, columns = np.indices(ink.shape)
     ink = np.where(np.hypot(rows - 10, columns - 10) < 8.6, ink, 0)

@@ -34,7 +34,11 @@ def answer(request: Request) -> Mapping[str, str] | Response:
     if solve is None:
         return Response(error="the oracle reads no evidence of this kind", finish_reason="error")
     found = solve(request, request.evidence)
-    out = {"answer": found.answer, "both": found.answer, "sufficiency": "SUFFICIENT" if found.settled else "INSUFFICIENT"}
+    out = {
+        "answer": found.answer,
+        "both": found.answer,
+        "sufficiency": "SUFFICIENT" if found.settled else "INSUFFICIENT",
+    }
     for line in request.answer["lines"]:
         if line["about"] not in out:
             out[line["about"]] = solve(request, _only(request.evidence, line["about"])).answer

@@ -30,7 +30,9 @@ def best_text(ink: np.ndarray, candidates: Sequence[str], size: int) -> tuple[st
     """
     rough = sorted((_error(ink, printed(text, size)), text) for text in candidates)
     # half a pixel matters only between candidates that are about as good
-    error, text = min((_error(ink, printed(text, size, r, d)), text) for _, text in rough[:3] for r in (0, 1) for d in (0, 1))
+    error, text = min(
+        (_error(ink, printed(text, size, r, d)), text) for _, text in rough[:3] for r in (0, 1) for d in (0, 1)
+    )
     return text, error
 
 

@@ -70,7 +70,10 @@ def _square(rgb: np.ndarray, options: Sequence[str]) -> list[tuple[str, bool]]:
 
 def _arrow(rgb: np.ndarray, options: Sequence[str]) -> list[tuple[str, bool]]:
     out = []
-    for colour, stroke, decisive in ((COLOURS["blue"], COLOURS["white"], True), (COLOURS["yellow"], (25, 25, 28), False)):
+    for colour, stroke, decisive in (
+        (COLOURS["blue"], COLOURS["white"], True),
+        (COLOURS["yellow"], (25, 25, 28), False),
+    ):
         for box, _ in _blobs(rgb, colour):
             mark = np.abs(rgb[box] - np.array(stroke)).max(axis=2) < 60
             ys, xs = np.nonzero(mark)

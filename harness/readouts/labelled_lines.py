@@ -132,7 +132,10 @@ def _near_miss(text: str, rows: list[str], field: Mapping[str, Any], fields: Seq
         if len(plain) < 80 and _letters(plain) == _letters(label) and ":" in row:
             return "label_prose"
     for row in reversed(tail):
-        if not any(row.startswith(f["label"] + ":") for f in fields) and value_in(row.strip(_EDGE), field)[0] is not None:
+        if (
+            not any(row.startswith(f["label"] + ":") for f in fields)
+            and value_in(row.strip(_EDGE), field)[0] is not None
+        ):
             return "bare_value"
     return "label_inside_text" if label in text else ""
 

@@ -16,8 +16,16 @@ RESAMPLES = 10_000
 
 
 def alignment(rows: Rows, resamples: Resamples) -> Table | None:
-    metrics = ("golden_accuracy_gap", "alignment_stated", "alignment_executed", "alignment_difference", "single_set_stated",
-               "single_set_executed", "golden_given_single_stated", "golden_given_single_executed")
+    metrics = (
+        "golden_accuracy_gap",
+        "alignment_stated",
+        "alignment_executed",
+        "alignment_difference",
+        "single_set_stated",
+        "single_set_executed",
+        "golden_given_single_stated",
+        "golden_given_single_executed",
+    )
     made = []
     for (spec,), part in cells(rows, "spec"):
         if not any(o.facts.get("golden") for o in part.outcomes):
@@ -28,12 +36,26 @@ def alignment(rows: Rows, resamples: Resamples) -> Table | None:
             kept, asked = len(included(cell)), len(joints(cell.take(_annotated(cell))))
             made.append((spec, model, f"{kept}/{asked}", *estimates(cell, draws, metrics)))
     return table(
-        "alignment", "Attribution against the annotated evidence, %",
-        ("spec", "model", "included", "golden - other accuracy, points", "stated", "executed", "stated - executed, points",
-         "single set, stated", "single set, executed", "golden | single, stated", "golden | single, executed"), made,
-        "An attribution counts only when it names the one input with the annotated evidence. Items without an annotation do "
-        f"not enter. The last two columns condition on different items: a diagnostic. {RESAMPLES:,} resamples at least.",
-        "modality paper, figure 4 and table 11")
+        "alignment",
+        "Attribution against the annotated evidence, %",
+        (
+            "spec",
+            "model",
+            "included",
+            "golden - other accuracy, points",
+            "stated",
+            "executed",
+            "stated - executed, points",
+            "single set, stated",
+            "single set, executed",
+            "golden | single, stated",
+            "golden | single, executed",
+        ),
+        made,
+        "An attribution counts only when it names the one input with the annotated evidence. Items without one do "
+        f"not enter. The last two columns condition on different items: a diagnostic. {RESAMPLES:,} resamples or more.",
+        "modality paper, figure 4 and table 11",
+    )
 
 
 def _annotated(rows: Rows) -> np.ndarray:

@@ -18,10 +18,13 @@ def usable_rows(rows: Rows, resamples: Resamples) -> Table | None:
     made = [(spec, template, view, model, *estimates(part, resamples, ("usable_share",)), len(part))
             for (spec, template, view, model), part in cells(rows, "spec", "template", "view", "model")]
     return table(
-        "usable_rows", "Usable rows, % of rows attempted",
-        ("spec", "template", "view", "model", "usable", "attempted"), made,
-        "A usable row finished and every field that the prompt asked for parsed. A film's shared generation counts once.",
-        "modality paper, table 14")
+        "usable_rows",
+        "Usable rows, % of rows attempted",
+        ("spec", "template", "view", "model", "usable", "attempted"),
+        made,
+        "A usable row finished and every field that the prompt asked for parsed. A shared generation counts once.",
+        "modality paper, table 14",
+    )
 
 
 def row_losses(rows: Rows, resamples: Resamples) -> Table | None:
@@ -38,12 +41,26 @@ def row_losses(rows: Rows, resamples: Resamples) -> Table | None:
                      100 * where["unparsed answer"] / n, 100 * where["unparsed self-report"] / n,
                      *estimates(part, resamples, ("usable_share",)), 100 * lost / complete if complete else None, n))
     return table(
-        "row_losses", "Where the rows go, % of rows attempted",
-        ("spec", "template", "model", "truncated", "error", "repetition", "unparsed answer", "unparsed self-report",
-         "usable", "parse failures, % of completed", "attempted"), made,
+        "row_losses",
+        "Where the rows go, % of rows attempted",
+        (
+            "spec",
+            "template",
+            "model",
+            "truncated",
+            "error",
+            "repetition",
+            "unparsed answer",
+            "unparsed self-report",
+            "usable",
+            "parse failures, % of completed",
+            "attempted",
+        ),
+        made,
         "Assigned in the order repetition, truncated, error, unparsed, usable; the six shares sum to 100. Unparsed "
-        "self-report: the answer parsed, another field did not. Repetition is n/a where the server has no loop detector.",
-        "modality paper, table 15")
+        "self-report: the answer parsed, another field did not. Repetition: n/a where the server has no loop detector.",
+        "modality paper, table 15",
+    )
 
 
 def fate(o: Outcome) -> str:
@@ -55,7 +72,9 @@ def fate(o: Outcome) -> str:
 
 def detects_loops(o: Outcome) -> bool:
     """Whether the server behind an outcome reports loops."""
-    return o.finish_reason == "repetition" or any(name in f"{o.provider} {o.notes.get('server', '')}".lower() for name in DETECTORS)
+    return o.finish_reason == "repetition" or any(
+        name in f"{o.provider} {o.notes.get('server', '')}".lower() for name in DETECTORS
+    )
 
 
 def near_misses(rows: Rows, resamples: Resamples) -> Table | None:
@@ -69,7 +88,11 @@ def near_misses(rows: Rows, resamples: Resamples) -> Table | None:
         made += [(spec, template, model, field, kind, count, 100 * count / len(part))
                  for (field, kind), count in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))]
     return table(
-        "near_misses", "How unparsed fields were written",
-        ("spec", "template", "model", "field", "kind", "rows", "% of attempted"), made,
-        "The field is named by what it is about. Absent: nothing like it stands in the reply. The kinds are explained in "
-        "harness/readouts/labelled_lines.py.", "modality paper, appendix D")
+        "near_misses",
+        "How unparsed fields were written",
+        ("spec", "template", "model", "field", "kind", "rows", "% of attempted"),
+        made,
+        "The field is named by what it is about. Absent: nothing like it stands in the reply. The kinds are told in "
+        "harness/readouts/labelled_lines.py.",
+        "modality paper, appendix D",
+    )

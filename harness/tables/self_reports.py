@@ -35,11 +35,14 @@ def attribution(rows: Rows, resamples: Resamples) -> Table | None:
                 part, resamples, (f"stated_{category}", f"executed_{category}", f"attribution_gap_{category}"))
             made.append((spec, model, _category(category, part), stated, executed, gap, kept, len(asked) - kept))
     return table(
-        "attribution", "Retrospective attribution: stated against executed, % of items",
-        ("spec", "model", "attribution", "stated", "executed", "executed - stated, points", "scored", "dropped"), made,
-        "Which inputs' alone-answers reproduce the joint answer. Stated: the joint assessment about itself; executed: the "
-        f"three plain arms. Shares are marginals and do not imply agreement on an item. {SCORED}",
-        "modality paper, table 2")
+        "attribution",
+        "Retrospective attribution: stated against executed, % of items",
+        ("spec", "model", "attribution", "stated", "executed", "executed - stated, points", "scored", "dropped"),
+        made,
+        "Which inputs' alone-answers reproduce the joint answer. Stated: the joint assessment about itself; executed: "
+        f"the three plain arms. Shares are marginals and do not imply agreement on an item. {SCORED}",
+        "modality paper, table 2",
+    )
 
 
 def attribution_agreement(rows: Rows, resamples: Resamples) -> Table | None:
@@ -50,7 +53,7 @@ def attribution_agreement(rows: Rows, resamples: Resamples) -> Table | None:
 
 
 def _category(category: str, rows: Rows) -> str:
-    inputs = next((o.facts.get("inputs") for o in rows.outcomes if o.facts.get("inputs")), ["first", "second"])
+    inputs: list[str] = next((o.facts["inputs"] for o in rows.outcomes if o.facts.get("inputs")), ["first", "second"])
     return {"first": f"{inputs[0]} alone", "second": f"{inputs[1]} alone", "neither": "both (neither alone)",
             "either": "either suffices"}[category]
 
@@ -73,7 +76,7 @@ def prospective_summary(rows: Rows, resamples: Resamples) -> Table | None:
     for (spec,), part in cells(rows, "spec"):
         per_cell = [[point(cell, m) for m in ("predicted_change", "executed_change", "calibration_gap")]
                     for _, cell in _lines(part)]
-        there = [row for row in per_cell if None not in row]
+        there = [[v for v in row if v is not None] for row in per_cell if None not in row]
         if there:
             made.append((spec, len(there), *spread([r[0] for r in there]), *spread([r[1] for r in there]),
                          spread([r[2] for r in there])[0], sum(r[1] > r[0] for r in there)))
@@ -91,12 +94,26 @@ def sufficiency_flag(rows: Rows, resamples: Resamples) -> Table | None:
     made = [(*names, *estimates(part, resamples, metrics), point(part, "executed_change"), *_prospective_counts(part))
             for names, part in _lines(rows)]
     return table(
-        "sufficiency_flag", "The sufficiency flag as a detector of executed change, %",
-        ("spec", "model", "given", "claimed insufficient", "precision", "recall", "silent failures, % of items",
-         "flag against own claim", "precision by chance", "scored", "dropped"), made,
-        "Precision is P(changed | insufficient) and is read against the executed change, which a flag at random attains; "
+        "sufficiency_flag",
+        "The sufficiency flag as a detector of executed change, %",
+        (
+            "spec",
+            "model",
+            "given",
+            "claimed insufficient",
+            "precision",
+            "recall",
+            "silent failures, % of items",
+            "flag against own claim",
+            "precision by chance",
+            "scored",
+            "dropped",
+        ),
+        made,
+        "Precision is P(changed | insufficient) and is read against the executed change, which a flag at random gets; "
         f"recall is P(insufficient | changed). Silent failures are changed under a SUFFICIENT flag. {SCORED}",
-        "modality paper, table 4 and figure 3")
+        "modality paper, table 4 and figure 3",
+    )
 
 
 def sufficiency_summary(rows: Rows, resamples: Resamples) -> Table | None:
@@ -114,14 +131,22 @@ def sufficiency_summary(rows: Rows, resamples: Resamples) -> Table | None:
 
 
 def prospective_wirings(rows: Rows, resamples: Resamples) -> Table | None:
-    metrics = ("predicted_change_common", "executed_change_mixed", "executed_change_assessment", "executed_change_plain")
+    metrics = (
+        "predicted_change_common",
+        "executed_change_mixed",
+        "executed_change_assessment",
+        "executed_change_plain",
+    )
     made = [(*names, *estimates(part, resamples, metrics), *_common_counts(part)) for names, part in _lines(rows)]
     return table(
-        "prospective_wirings", "Executed change with the template held fixed, % of common items",
-        ("spec", "model", "given", "predicted", "mixed", "assessment", "plain", "scored", "dropped"), made,
-        "Mixed: assessment alone against plain joint, as intended; the matched wirings draw both sides from one template. "
+        "prospective_wirings",
+        "Executed change with the template held fixed, % of common items",
+        ("spec", "model", "given", "predicted", "mixed", "assessment", "plain", "scored", "dropped"),
+        made,
+        "Mixed: assessment alone against plain joint, as intended; matched wirings draw both sides from one template. "
         f"All columns use the items on which both arms parsed under both templates. {SCORED}",
-        "modality paper, table 8")
+        "modality paper, table 8",
+    )
 
 
 def attribution_wirings(rows: Rows, resamples: Resamples) -> Table | None:
@@ -146,8 +171,11 @@ def known_sufficiency(rows: Rows, resamples: Resamples) -> Table | None:
             for (spec, regime, model, given), part in cells(rows, "spec", "regime", "model", "facts.arm")
             if len(singles(part))]
     return table(
-        "known_sufficiency", "The flag against the sufficiency known by construction, by regime, %",
-        ("spec", "regime", "model", "given", "flag right", "overclaimed", "underclaimed", "gap, points", "recall"), made,
-        "Overclaimed: SUFFICIENT although the input does not settle the answer; underclaimed: the reverse. These grade the "
-        "claim about the evidence; gap and recall grade it against the model's own behaviour.",
-        "control; no like in the paper")
+        "known_sufficiency",
+        "The flag against the sufficiency known by construction, by regime, %",
+        ("spec", "regime", "model", "given", "flag right", "overclaimed", "underclaimed", "gap, points", "recall"),
+        made,
+        "Overclaimed: SUFFICIENT although the input does not settle the answer; underclaimed: the reverse. These grade "
+        "the claim about the evidence; gap and recall grade it against the model's own behaviour.",
+        "control; no like in the paper",
+    )

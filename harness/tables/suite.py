@@ -16,8 +16,10 @@ from ..rows import Rows
 from .grid import lines
 
 CHANCE = "Chance is the agreement of two independent draws from the observed answers; a rate is read against it."
-SCORED = "Scored: items whose arms were all usable; dropped: the other attempted ones. A film's shared generation counts " \
-         "once for each of its rows."
+SCORED = (
+    "Scored: items whose arms were all usable; dropped: the other attempted ones. A film's shared generation counts "
+    "once for each of its rows."
+)
 
 
 def cells(rows: Rows, *by: str) -> list[tuple[tuple[Any, ...], Rows]]:
@@ -52,10 +54,16 @@ def spread(values: Sequence[float | None]) -> tuple[float | None, float | None, 
     return (median(there), min(there), max(there)) if there else (None, None, None)
 
 
-def table(name: str, title: str, columns: Sequence[str], rows: list[tuple[Any, ...]], note: str, source: str) -> Table | None:
+def table(
+    name: str, title: str, columns: Sequence[str], rows: list[tuple[Any, ...]], note: str, source: str
+) -> Table | None:
     """The table, or None when no line holds a value."""
     def value(cell: Any) -> Any:
         return cell.value if isinstance(cell, Estimate) else cell
-    filled = [row for row in rows if any(isinstance(c, Estimate) and c.value is not None for c in row)
-              or (not any(isinstance(c, Estimate) for c in row) and any(isinstance(value(c), int | float) for c in row))]
+    filled = [
+        row
+        for row in rows
+        if any(isinstance(c, Estimate) and c.value is not None for c in row)
+        or (not any(isinstance(c, Estimate) for c in row) and any(isinstance(value(c), int | float) for c in row))
+    ]
     return Table(name, title, tuple(columns), tuple(filled), note, source) if filled else None

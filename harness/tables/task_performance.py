@@ -18,10 +18,14 @@ def task_performance(rows: Rows, resamples: Resamples) -> Table | None:
                                                                    for p in (plain, assessed)),
                      *(point(p, "usable_share") for p in (plain, assessed)), part.n_instances))
     return table(
-        "task_performance", "Task performance by arm and template, %",
-        ("spec", "score", "model", "view", "plain", "assessment", "usable, plain", "usable, assessment", "items"), made,
-        "Over all attempted rows: a row that did not parse scores nothing. A film's shared generation counts once for each "
-        "of its rows, except in the title-only arm, which is scored once a film.", "modality paper, tables 5 to 7")
+        "task_performance",
+        "Task performance by arm and template, %",
+        ("spec", "score", "model", "view", "plain", "assessment", "usable, plain", "usable, assessment", "items"),
+        made,
+        "Over all attempted rows: a row that did not parse scores nothing. A film's shared generation counts once for "
+        "each of its rows, except in the title-only arm, which is scored once a film.",
+        "modality paper, tables 5 to 7",
+    )
 
 
 _SCORES = {"accuracy": "accuracy", "macro_f1": "macro F1", "sample_f1": "sample-averaged F1"}
@@ -32,10 +36,13 @@ def assessment_cost(rows: Rows, resamples: Resamples) -> Table | None:
              len(assessed_pairs(part)), len(assessed_pairs(part)) - len(parsed_pairs(part)))
             for (spec, model, view), part in cells(rows, "spec", "model", "view")]
     return table(
-        "assessment_cost", "What the assessment prompt costs",
-        ("spec", "model", "view", "assessment - plain, points", "answer moved, %", "pairs", "pairs not both parsed"), made,
+        "assessment_cost",
+        "What the assessment prompt costs",
+        ("spec", "model", "view", "assessment - plain, points", "answer moved, %", "pairs", "pairs not both parsed"),
+        made,
         "Cost over all attempted rows, paired; answer moved over pairs that both parsed. Clusters are resampled.",
-        "modality paper, table 10")
+        "modality paper, table 10",
+    )
 
 
 def assessment_cost_summary(rows: Rows, resamples: Resamples) -> Table | None:

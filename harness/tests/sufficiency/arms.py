@@ -15,14 +15,36 @@ def outcome(instance: str, arm: str, template: str, choice: str | None, claims: 
     more = {k: v for k, v in more.items() if not k.startswith("fact_")}
     model, repeat, spec = more.pop("model", "m"), more.pop("repeat", 0), more.pop("spec", "s")
     return Outcome(
-        key=f"{spec}/t/{instance}/orig/{arm}/{template}/{repeat}/{model}", spec=spec, dataset="d", task="t",
-        instance=instance, cluster=more.pop("cluster", instance), variant="orig", relation="same", core=False, view=arm,
-        modality="both", unit="", order="", template=template, model=model, repeat=repeat,
-        status=more.pop("status", "usable" if choice is not None else "unparsed"), choice=choice, expected=expected,
-        correct=choice == expected if choice is not None else None, abstained=False, claims=claims or {}, facts=facts, **more)
+        key=f"{spec}/t/{instance}/orig/{arm}/{template}/{repeat}/{model}",
+        spec=spec,
+        dataset="d",
+        task="t",
+        instance=instance,
+        cluster=more.pop("cluster", instance),
+        variant="orig",
+        relation="same",
+        core=False,
+        view=arm,
+        modality="both",
+        unit="",
+        order="",
+        template=template,
+        model=model,
+        repeat=repeat,
+        status=more.pop("status", "usable" if choice is not None else "unparsed"),
+        choice=choice,
+        expected=expected,
+        correct=choice == expected if choice is not None else None,
+        abstained=False,
+        claims=claims or {},
+        facts=facts,
+        **more,
+    )
 
 
-def item(name: str, plain: str, assessed: str, stated: str, flags: str = "SS", joint_claim: str = "", **more: Any) -> list[Outcome]:
+def item(
+    name: str, plain: str, assessed: str, stated: str, flags: str = "SS", joint_claim: str = "", **more: Any
+) -> list[Outcome]:
     """All six arms of one item.
 
     Args:

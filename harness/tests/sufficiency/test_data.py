@@ -60,7 +60,7 @@ def test_the_reading_alone_says_nothing_about_the_limits() -> None:
         if pair.facts["kind"] == "synergistic-readings":
             for line in pair.inputs["text"][0].text.splitlines()[1:7]:
                 name, value = line.split(": reading ")
-                full = dict((n, f) for n, _, f in panels.GAUGES)[name]
+                full = {n: f for n, _, f in panels.GAUGES}[name]
                 high.append(float(value.split()[0]) / full > 0.66)
                 out.append(name in json.loads(pair.expected))
     rates = [sum(o for o, h in zip(out, high, strict=True) if h == side) / high.count(side) for side in (True, False)]

@@ -74,8 +74,20 @@ def test_a_reply_that_ends_inside_its_reasoning_holds_nothing(text: str) -> None
     assert ("answer", "both", "sufficiency") == said(text).missing
 
 
-@pytest.mark.parametrize(("value", "expected"), [("24", "24"), ("+24", "24"), ("024", "24"), ("-3", "-3"), ("24.0", None),
-                                                 ("1,000", None), ("24 units", None), ("9" * 40, None), ("٢٤", None)])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("24", "24"),
+        ("+24", "24"),
+        ("024", "24"),
+        ("-3", "-3"),
+        ("24.0", None),
+        ("1,000", None),
+        ("24 units", None),
+        ("9" * 40, None),
+        ("٢٤", None),
+    ],
+)
 def test_integers(value: str, expected: str | None) -> None:
     assert expected == said(f"ANSWER: {value}", one({"space": "integer"})).choice
 
@@ -103,7 +115,9 @@ def test_any_text_has_a_reading(text: str) -> None:
     said(text, one(GENRES, ""))
 
 
-@pytest.mark.parametrize("unit", ["<think>", "</think>", "<think></think>", "ANSWER: ", "ANSWER:\n", "[", "\n", "*", "1 ", ":"])
+@pytest.mark.parametrize(
+    "unit", ["<think>", "</think>", "<think></think>", "ANSWER: ", "ANSWER:\n", "[", "\n", "*", "1 ", ":"]
+)
 def test_a_megabyte_of_anything_is_read_in_a_moment(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     start = time.process_time()

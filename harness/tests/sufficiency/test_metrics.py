@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness.tests.sufficiency.arms import item, outcome
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from harness.metrics.attribution import matched
 from harness.metrics.metric import load
 from harness.outcome import Outcome
 from harness.rows import Rows
+from harness.tests.sufficiency.arms import item, outcome
 
 
 def value(name: str, outcomes: list[Outcome], **where: Any) -> float | None:
@@ -35,34 +35,64 @@ SIX = [
 TEXT, IMAGE = {"view": "text"}, {"view": "image"}
 
 
-@pytest.mark.parametrize(("name", "where", "expected"), [
-    # text given: y~ = A A B B A A against y_AB = A throughout; claims A A B A B A
-    ("executed_change", TEXT, 100 * 2 / 6), ("predicted_change", TEXT, 100 * 2 / 6), ("calibration_gap", TEXT, 0.0),
-    ("insufficient_share", TEXT, 100 * 2 / 6), ("insufficiency_precision", TEXT, 50.0), ("insufficiency_recall", TEXT, 50.0),
-    ("silent_failures", TEXT, 100 / 6), ("flag_contradicts_claim", TEXT, 0.0), ("claim_accuracy", TEXT, 100 * 4 / 6),
-    # claims are A four times and B twice, joint answers always A
-    ("claim_chance", TEXT, 100 * 4 / 6), ("change_chance", TEXT, 100 * 2 / 6),
-    # image given: y~ = A B A C A A; claims A A A C A A
-    ("executed_change", IMAGE, 100 * 2 / 6), ("predicted_change", IMAGE, 100 / 6), ("calibration_gap", IMAGE, 100 / 6),
-    ("insufficiency_precision", IMAGE, 100.0), ("insufficiency_recall", IMAGE, 50.0), ("silent_failures", IMAGE, 100 / 6),
-    # common set: every text item; image without item 6, whose plain image arm did not parse
-    ("executed_change_mixed", TEXT, 100 * 2 / 6), ("executed_change_assessment", TEXT, 100 * 3 / 6),
-    ("executed_change_plain", TEXT, 100 * 2 / 6), ("predicted_change_common", IMAGE, 100 / 5),
-    ("executed_change_mixed", IMAGE, 100 * 2 / 5), ("executed_change_assessment", IMAGE, 100 * 3 / 5),
-    ("executed_change_plain", IMAGE, 100 * 2 / 5),
-    # executed delta of items 1 to 5: either, text, image, neither, either; item 6 is dropped
-    ("executed_either", {}, 40.0), ("executed_first", {}, 20.0), ("executed_second", {}, 20.0), ("executed_neither", {}, 20.0),
-    # stated: either, either, either, neither, text (claims B A against its own B)
-    ("stated_either", {}, 60.0), ("stated_first", {}, 20.0), ("stated_second", {}, 0.0), ("stated_neither", {}, 20.0),
-    ("attribution_gap_either", {}, -20.0), ("attribution_gap_second", {}, 20.0),
-    ("attribution_agreement", {}, 40.0),  # items 1 and 4
-    ("attribution_chance", {}, 100 * (0.6 * 0.4 + 0.2 * 0.2 + 0.0 * 0.2 + 0.2 * 0.2)),
-    # plain text: A A B B A A -> 4 of 6; assessed the same; joint 6 of 6 against 5 of 6
-    ("task_score", {"view": "text", "template": "plain"}, 100 * 4 / 6), ("assessment_cost", TEXT, 0.0),
-    ("assessment_cost", {"view": "both"}, -100 / 6), ("answer_moved", {"view": "both"}, 100 / 6),
-    ("task_score", {"view": "image", "template": "plain"}, 100 * 3 / 6),  # the unparsed row stays in the denominator
-    ("assessment_cost", IMAGE, 100 / 6),
-])
+@pytest.mark.parametrize(
+    ("name", "where", "expected"),
+    [
+        # text given: y~ = A A B B A A against y_AB = A throughout; claims A A B A B A
+        ("executed_change", TEXT, 100 * 2 / 6),
+        ("predicted_change", TEXT, 100 * 2 / 6),
+        ("calibration_gap", TEXT, 0.0),
+        ("insufficient_share", TEXT, 100 * 2 / 6),
+        ("insufficiency_precision", TEXT, 50.0),
+        ("insufficiency_recall", TEXT, 50.0),
+        ("silent_failures", TEXT, 100 / 6),
+        ("flag_contradicts_claim", TEXT, 0.0),
+        ("claim_accuracy", TEXT, 100 * 4 / 6),
+        # claims are A four times and B twice, joint answers always A
+        ("claim_chance", TEXT, 100 * 4 / 6),
+        ("change_chance", TEXT, 100 * 2 / 6),
+        # image given: y~ = A B A C A A; claims A A A C A A
+        ("executed_change", IMAGE, 100 * 2 / 6),
+        ("predicted_change", IMAGE, 100 / 6),
+        ("calibration_gap", IMAGE, 100 / 6),
+        ("insufficiency_precision", IMAGE, 100.0),
+        ("insufficiency_recall", IMAGE, 50.0),
+        ("silent_failures", IMAGE, 100 / 6),
+        # common set: every text item; image without item 6, whose plain image arm did not parse
+        ("executed_change_mixed", TEXT, 100 * 2 / 6),
+        ("executed_change_assessment", TEXT, 100 * 3 / 6),
+        ("executed_change_plain", TEXT, 100 * 2 / 6),
+        ("predicted_change_common", IMAGE, 100 / 5),
+        ("executed_change_mixed", IMAGE, 100 * 2 / 5),
+        ("executed_change_assessment", IMAGE, 100 * 3 / 5),
+        ("executed_change_plain", IMAGE, 100 * 2 / 5),
+        # executed delta of items 1 to 5: either, text, image, neither, either; item 6 is dropped
+        ("executed_either", {}, 40.0),
+        ("executed_first", {}, 20.0),
+        ("executed_second", {}, 20.0),
+        ("executed_neither", {}, 20.0),
+        # stated: either, either, either, neither, text (claims B A against its own B)
+        ("stated_either", {}, 60.0),
+        ("stated_first", {}, 20.0),
+        ("stated_second", {}, 0.0),
+        ("stated_neither", {}, 20.0),
+        ("attribution_gap_either", {}, -20.0),
+        ("attribution_gap_second", {}, 20.0),
+        ("attribution_agreement", {}, 40.0),  # items 1 and 4
+        ("attribution_chance", {}, 100 * (0.6 * 0.4 + 0.2 * 0.2 + 0.0 * 0.2 + 0.2 * 0.2)),
+        # plain text: A A B B A A -> 4 of 6; assessed the same; joint 6 of 6 against 5 of 6
+        ("task_score", {"view": "text", "template": "plain"}, 100 * 4 / 6),
+        ("assessment_cost", TEXT, 0.0),
+        ("assessment_cost", {"view": "both"}, -100 / 6),
+        ("answer_moved", {"view": "both"}, 100 / 6),
+        (
+            "task_score",
+            {"view": "image", "template": "plain"},
+            100 * 3 / 6,
+        ),  # the unparsed row stays in the denominator
+        ("assessment_cost", IMAGE, 100 / 6),
+    ],
+)
 def test_six_items_by_hand(name: str, where: dict[str, str], expected: float) -> None:
     assert expected == pytest.approx(value(name, SIX, **where))
 
@@ -97,13 +127,25 @@ def test_annotated_evidence_by_hand(name: str, expected: float) -> None:
     assert expected == pytest.approx(value(name, ANNOTATED))
 
 
-KNOWN = [outcome(str(i), "text", "assessment", "A", {"both": "A", "sufficiency": flag}, fact_sufficient={"text": settled})
-         for i, (flag, settled) in enumerate([("SUFFICIENT", True), ("SUFFICIENT", True), ("INSUFFICIENT", True),
-                                              ("SUFFICIENT", False), ("INSUFFICIENT", False), ("INSUFFICIENT", False)])]
+KNOWN = [
+    outcome(str(i), "text", "assessment", "A", {"both": "A", "sufficiency": flag}, fact_sufficient={"text": settled})
+    for i, (flag, settled) in enumerate(
+        [
+            ("SUFFICIENT", True),
+            ("SUFFICIENT", True),
+            ("INSUFFICIENT", True),
+            ("SUFFICIENT", False),
+            ("INSUFFICIENT", False),
+            ("INSUFFICIENT", False),
+        ]
+    )
+]
 
 
-@pytest.mark.parametrize(("name", "expected"), [("known_sufficiency", 100 * 4 / 6), ("overclaimed_sufficiency", 100 / 3),
-                                                ("underclaimed_sufficiency", 100 / 3)])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("known_sufficiency", 100 * 4 / 6), ("overclaimed_sufficiency", 100 / 3), ("underclaimed_sufficiency", 100 / 3)],
+)
 def test_known_sufficiency_by_hand(name: str, expected: float) -> None:
     assert expected == pytest.approx(value(name, KNOWN))
 
@@ -149,10 +191,16 @@ def film(name: str, plots: int, poster: str, claim: str, flag: str) -> list[Outc
 FILMS = [*film("f1", 3, "B", "B", "SUFFICIENT"), *film("f2", 1, "A", "A", "SUFFICIENT")]
 
 
-@pytest.mark.parametrize(("name", "where", "expected"), [
-    ("executed_change", IMAGE, 75.0), ("silent_failures", IMAGE, 75.0), ("executed_first", {}, 75.0), ("executed_either", {}, 25.0),
-    ("task_score", {"view": "image", "template": "plain"}, 25.0),
-])
+@pytest.mark.parametrize(
+    ("name", "where", "expected"),
+    [
+        ("executed_change", IMAGE, 75.0),
+        ("silent_failures", IMAGE, 75.0),
+        ("executed_first", {}, 75.0),
+        ("executed_either", {}, 25.0),
+        ("task_score", {"view": "image", "template": "plain"}, 25.0),
+    ],
+)
 def test_a_poster_counts_once_for_every_row_of_its_film(name: str, where: dict, expected: float) -> None:
     assert expected == pytest.approx(value(name, FILMS, **where))
 

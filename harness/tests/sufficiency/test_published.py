@@ -111,11 +111,16 @@ def test_a_question_without_a_decisive_view_has_no_golden_set(tmp_path: Path) ->
     assert "" == goldenview.load(driving(tmp_path, golden_view=goldenview.NONE)).items[0].facts["golden"]
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"options": {"A": "a", "B": "same", "C": "c", "D": "Same "}}, "options 'B' and 'D' both say"),
-    ({"question_group": "causal"}, "did you mean 'causality'"), ({"golden_view": "CAM_FRNT"}, "did you mean 'CAM_FRONT'"),
-    ({"gold_answer_id": "E"}, "not offered"), ({"views": {"CAM_FRONT": "x.jpg"}}, "all six cameras are needed"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"options": {"A": "a", "B": "same", "C": "c", "D": "Same "}}, "options 'B' and 'D' both say"),
+        ({"question_group": "causal"}, "did you mean 'causality'"),
+        ({"golden_view": "CAM_FRNT"}, "did you mean 'CAM_FRONT'"),
+        ({"gold_answer_id": "E"}, "not offered"),
+        ({"views": {"CAM_FRONT": "x.jpg"}}, "all six cameras are needed"),
+    ],
+)
 def test_a_bad_question_is_named_with_its_line(tmp_path: Path, change: dict, message: str) -> None:
     with pytest.raises(DataError) as caught:
         goldenview.load(driving(tmp_path, **change))
@@ -247,15 +252,23 @@ def test_a_users_file_needs_no_python(tmp_path: Path) -> None:
     assert pair.inputs["photo"][0].image().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    ("{not json", "mine.jsonl:2: not JSON"), ("[1]", "mine.jsonl:2: list instead of a JSON object"),
-    (GOOD, "id 'x1' is the id of item 1 already"), (GOOD.replace("x1", "x/2"), "holds '/'"),
-    (GOOD.replace("x1", "x2").replace("yes", "maybe"), "mine.jsonl:2: answer 'maybe' is not offered"),
-    ('{"id": "x2", "log": "fine", "answer": "yes"}', "mine.jsonl:2: 'photo' is missing"),
-    (GOOD.replace("x1", "x2").replace("a.png", "b.png"), "no such picture"),
-    (GOOD.replace("x1", "x2").replace("all fine", " "), "mine.jsonl:2: log must be a text"),
-    (GOOD.replace('"answer"', '"options": {"yes": "It is.", "no": "it is."}, "answer"').replace("x1", "x2"), "both say"),
-])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{not json", "mine.jsonl:2: not JSON"),
+        ("[1]", "mine.jsonl:2: list instead of a JSON object"),
+        (GOOD, "id 'x1' is the id of item 1 already"),
+        (GOOD.replace("x1", "x/2"), "holds '/'"),
+        (GOOD.replace("x1", "x2").replace("yes", "maybe"), "mine.jsonl:2: answer 'maybe' is not offered"),
+        ('{"id": "x2", "log": "fine", "answer": "yes"}', "mine.jsonl:2: 'photo' is missing"),
+        (GOOD.replace("x1", "x2").replace("a.png", "b.png"), "no such picture"),
+        (GOOD.replace("x1", "x2").replace("all fine", " "), "mine.jsonl:2: log must be a text"),
+        (
+            GOOD.replace('"answer"', '"options": {"yes": "It is.", "no": "it is."}, "answer"').replace("x1", "x2"),
+            "both say",
+        ),
+    ],
+)
 def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(DataError) as caught:
         pairs_jsonl.load(own(tmp_path, GOOD, line), OWN, CHOICE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from harness.tests.plugin.session import project, session
 from harness.tests.sufficiency.test_specs import written
 
@@ -18,19 +19,40 @@ def test_self_report(probe):
 
 
 def test_the_suite_runs_and_its_tables_are_the_same_with_two_workers(tmp_path: Path) -> None:
-    arguments = ("--spec", "mmimdb", "--model", "ideal-self-knower", "--model", "over-claimer", "--limit", "4", "--run-id")
+    arguments = (
+        "--spec",
+        "mmimdb",
+        "--model",
+        "ideal-self-knower",
+        "--model",
+        "over-claimer",
+        "--limit",
+        "4",
+        "--run-id",
+    )
     one = session(project(tmp_path / "one", TEST), *arguments, "r")
     two = session(project(tmp_path / "two", TEST), *arguments, "r", "-n", "2")
     assert [0, 0] == [one.status, two.status], one.text + two.text
     tables = {p.name: p.read_bytes() for p in (one.run() / "tables").glob("*.csv") if p.name != "cost.csv"}
     assert tables == {p.name: p.read_bytes() for p in (two.run() / "tables").glob("*.csv") if p.name != "cost.csv"}
-    assert {"prospective.csv", "attribution.csv", "sufficiency_flag.csv", "task_performance.csv", "row_losses.csv",
-            "prospective_wirings.csv", "attribution_wirings.csv", "assessment_cost.csv", "usable_rows.csv"} <= set(tables)
+    assert {
+        "prospective.csv",
+        "attribution.csv",
+        "sufficiency_flag.csv",
+        "task_performance.csv",
+        "row_losses.csv",
+        "prospective_wirings.csv",
+        "attribution_wirings.csv",
+        "assessment_cost.csv",
+        "usable_rows.csv",
+    } <= set(tables)
 
 
 @pytest.mark.parametrize(("model", "status"), [("ideal-self-knower", 0), ("over-claimer", 1)])
 def test_gates_tell_a_self_knower_from_one_that_overclaims(tmp_path: Path, model: str, status: int) -> None:
-    ran = session(project(tmp_path / "p", TEST), "--spec", "panels", "--model", model, "--limit", "24", "--gate", "sufficiency")
+    ran = session(
+        project(tmp_path / "p", TEST), "--spec", "panels", "--model", model, "--limit", "24", "--gate", "sufficiency"
+    )
     assert status == ran.status, ran.text
     assert (status == 1) == ("FAIL insufficiency is recognised" in ran.text)
 
@@ -44,7 +66,20 @@ def test_own_data_run_without_python(tmp_path: Path) -> None:
 
 
 def test_the_oracle_agrees_with_what_every_arm_supports(tmp_path: Path) -> None:
-    ran = session(project(tmp_path / "p", TEST), "--spec", "parity", "--spec", "panels", "--spec", "goldenview", "--model", "oracle",
-                  "--limit", "3", "--run-id", "r")
+    ran = session(
+        project(tmp_path / "p", TEST),
+        "--spec",
+        "parity",
+        "--spec",
+        "panels",
+        "--spec",
+        "goldenview",
+        "--model",
+        "oracle",
+        "--limit",
+        "3",
+        "--run-id",
+        "r",
+    )
     assert 0 == ran.status, ran.text
     assert 3 * 18 == len(ran.rows())

@@ -1,4 +1,4 @@
-"""Declarations of paired families: every fault is named with its line and what would be right; no Python for own data."""
+"""Declarations of paired families: every fault is named with its line; own data need no Python."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ readout: labelled_lines
 
 def written(folder: Path, text: str = OWN, name: str = "own.yaml") -> Path:
     Image.new("RGB", (12, 8), "teal").save(folder / "a.png")
-    rows = [{"id": f"p{i}", "log": "Seal changed.", "photo": "a.png", "answer": "yes", "site": "Bremen"} for i in range(2)]
+    rows = [
+        {"id": f"p{i}", "log": "Seal changed.", "photo": "a.png", "answer": "yes", "site": "Bremen"} for i in range(2)
+    ]
     (folder / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (folder / name).write_text(text)
     return folder / name
@@ -55,24 +57,32 @@ def test_own_data_need_one_yaml_file_and_one_jsonl_file(tmp_path: Path) -> None:
     keys = list(built.keys(Selection()))
     assert 2 * 3 * 2 == len(keys)
     request = built.build(next(k for k in keys if (k.view, k.template) == ("log", "assessment")), Asked("m"))
-    assert request.system.startswith("You are given the maintenance log of a pump in Bremen. Is it in order?\n\nAfter you")
+    assert request.system.startswith(
+        "You are given the maintenance log of a pump in Bremen. Is it in order?\n\nAfter you"
+    )
     assert "You were not shown this problem's photo of the pump." in request.system
     assert ["ANSWER", "WITH_PHOTO", "SUFFICIENCY"] == [line["label"] for line in request.answer["lines"]]
     assert "ANSWER: <exactly one of: yes, no>" in request.system
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (("kind: text, name", "kind: txt, name"), "own.yaml:13: inputs.log.kind: 'txt' is not a kind of input; did you mean 'text'?"),
-    (("views:", "veiws:"), "unknown property; did you mean 'views'?"),
-    (("values: [", "valeus: ["), "unknown property; did you mean 'values'?"),
-    (("    log: You", "    lgo: You"), "'lgo' is not a view; did you mean 'log'?"),
-    (("templates: [plain", "templates: [plian"), "'plian' is not a template; did you mean 'plain'?"),
-    (("{jsonl: mine.jsonl}", "{name: mmimbd}"), "'mmimbd' is not a paired set; did you mean 'mmimdb'?"),
-    (("{jsonl: mine.jsonl}", "{name: isobench}"), "'subset' is missing"),
-    (("{jsonl: mine.jsonl}", "{name: parity}"), "{site} is not a placeholder"),
-    (("{kind: both}", "{kind: both, given: [log, foto]}"), "'foto' is not an input; did you mean 'photo'?"),
-    ((', values: ["yes", "no"]', ""), "'values' is missing; a choice needs it"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ("kind: text, name", "kind: txt, name"),
+            "own.yaml:13: inputs.log.kind: 'txt' is not a kind of input; did you mean 'text'?",
+        ),
+        (("views:", "veiws:"), "unknown property; did you mean 'views'?"),
+        (("values: [", "valeus: ["), "unknown property; did you mean 'values'?"),
+        (("    log: You", "    lgo: You"), "'lgo' is not a view; did you mean 'log'?"),
+        (("templates: [plain", "templates: [plian"), "'plian' is not a template; did you mean 'plain'?"),
+        (("{jsonl: mine.jsonl}", "{name: mmimbd}"), "'mmimbd' is not a paired set; did you mean 'mmimdb'?"),
+        (("{jsonl: mine.jsonl}", "{name: isobench}"), "'subset' is missing"),
+        (("{jsonl: mine.jsonl}", "{name: parity}"), "{site} is not a placeholder"),
+        (("{kind: both}", "{kind: both, given: [log, foto]}"), "'foto' is not an input; did you mean 'photo'?"),
+        ((', values: ["yes", "no"]', ""), "'values' is missing; a choice needs it"),
+    ],
+)
 def test_a_fault_is_named_with_its_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     with pytest.raises(SpecError) as caught:
         load(written(tmp_path, OWN.replace(*change)))
@@ -97,7 +107,13 @@ def built_in() -> list[Spec]:
 
 def test_a_model_without_eyes_is_asked_the_text_arms_only() -> None:
     views = {(k.spec, k.view) for spec in built_in() for k in family(spec).keys(Selection(limit=2), sees_images=False)}
-    assert {("maxflow", "text"), ("mmimdb", "text"), ("mmimdb", "title"), ("panels", "text"), ("parity", "text")} == views
+    assert {
+        ("maxflow", "text"),
+        ("mmimdb", "text"),
+        ("mmimdb", "title"),
+        ("panels", "text"),
+        ("parity", "text"),
+    } == views
 
 
 def test_a_limit_keeps_every_arm_of_the_items_it_keeps() -> None:
@@ -120,8 +136,16 @@ def test_keys_are_the_same_whatever_the_hash_seed() -> None:
 
     code = ("from pathlib import Path; from harness.spec import load; from harness.build import family, Selection\n"
             f"print([str(k) for k in family(load(Path({str(SPECS / 'mmimdb.yaml')!r}))).keys(Selection(limit=9))])")
-    out = {subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(SPECS.parents[1])},
-                          capture_output=True, text=True, check=True).stdout for seed in ("0", "77")}
+    out = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(SPECS.parents[1])},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "77")
+    }
     assert 1 == len(out)
 
 

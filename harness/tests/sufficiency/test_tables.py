@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.tests.sufficiency.arms import item, outcome
-from harness.tests.sufficiency.test_metrics import ANNOTATED, FILMS, KNOWN, SIX
-
 from harness.bootstrap import Resamples
 from harness.outcome import Outcome, Table
 from harness.rows import Rows
 from harness.tables.grid import builder
+from harness.tests.sufficiency.arms import item, outcome
+from harness.tests.sufficiency.test_metrics import ANNOTATED, FILMS, KNOWN, SIX
 
 
 def made(name: str, outcomes: list[Outcome]) -> Table | None:
@@ -69,7 +68,10 @@ LOSSES = [
 
 
 def test_losses_partition_the_attempted_rows() -> None:
-    shares = [cell("row_losses", LOSSES, c) for c in ("truncated", "error", "unparsed answer", "unparsed self-report", "usable")]
+    shares = [
+        cell("row_losses", LOSSES, c)
+        for c in ("truncated", "error", "unparsed answer", "unparsed self-report", "usable")
+    ]
     assert [20.0] * 5 == shares
     assert "n/a" == cell("row_losses", LOSSES, "repetition")
     assert 100 * 2 / 3 == cell("row_losses", LOSSES, "parse failures, % of completed")
