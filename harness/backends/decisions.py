@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import BackendError, TransientError, near
-from ..probe import Request, Response
+from ..probe import Option, Request, Response
 from .chat import model_id
 from .config import ModelConfig
 from .http import HttpBackend, data_url, usage
@@ -57,11 +57,11 @@ class Decisions(HttpBackend):
         return {**body, **options.get("extra_body", {})}
 
     def _systemone(self, request: Request) -> dict[str, Any]:
-        question = {"type": "choice", "instructions": request.question,
-                    "criteria": {o.label: o.description or None for o in request.options}}
         state: Any = _state(request)
         body: dict[str, Any] = {"model": model_id(self.config), "state": state,
-                                "questions": {_Q: question}}
+                                "questions": {name: {"type": "choice", "instructions": text, "criteria": {
+                                    o.label: o.description or None for o in options}}
+                                    for name, (text, options) in _questions(request).items()}}
         if request.images and self.images == "state":
             parts = [{"type": "image_url", "image_url": {"url": data_url(p)}} for p in request.images]
             body["state"] = [{"type": "text", "text": state}, *parts] if state else parts
@@ -75,10 +75,10 @@ class Decisions(HttpBackend):
             detail = self.config.options.get("detail", "auto")
             parts = [{"type": "input_image", "image_url": data_url(p), "detail": detail} for p in request.images]
             text = [{"role": "user", "content": [*parts, {"type": "input_text", "text": text}]}]
-        choices = [{"value": o.label, **({"description": o.description} if o.description else {})}
-                   for o in request.options]
         return {"model": model_id(self.config), "input": text, "questions": [
-            {"type": "choice", "name": _Q, "instructions": request.question, "choices": choices}]}
+            {"type": "choice", "name": name, "instructions": words, "choices": [
+                {"value": o.label, **({"description": o.description} if o.description else {})} for o in options]}
+            for name, (words, options) in _questions(request).items()]}
 
     def parse(self, request: Request, data: Mapping[str, Any]) -> Response:
         answers = data.get("answers")
@@ -113,6 +113,12 @@ class Decisions(HttpBackend):
             extra=extra,
         )
         return served_as_asked(response, self.config.options)
+
+
+def _questions(request: Request) -> dict[str, tuple[str, tuple[Option, ...]]]:
+    """Name -> words and options: the question itself, and any that a probe of the interface asks beside it."""
+    return {_Q: (request.question, request.options),
+            **{f"{_Q}{i}": more for i, more in enumerate(request.companions, 2)}}
 
 
 def _state(request: Request) -> str:

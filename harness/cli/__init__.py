@@ -6,6 +6,7 @@
     report      a run's report again, from its outcomes alone
     fetch       the weights of the embedded language model
     audit       the default run: oracle, a scripted failure mode and a real language model side by side
+    batch       requests and replies in the OpenAI batch file format
     train       LoRA adapters by the recipes of specs/adaptation
 """
 
@@ -18,7 +19,7 @@ from importlib import import_module
 
 from ..errors import IsoprobeError
 
-COMMANDS = ("validate", "show", "models", "report", "fetch", "audit", "train")
+COMMANDS = ("validate", "show", "models", "report", "fetch", "audit", "train", "batch")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

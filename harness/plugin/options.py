@@ -6,7 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,8 @@ class Run:
     config: pytest.Config
     id: str
     asker: Any = None
+    events: list[tuple[str, str, str]] = field(default_factory=list)  # (kind, model, text), told by the asker's thread
+    served: dict[str, str] = field(default_factory=dict)  # base URLs of the servers that this run started
     closers: list[Any] = field(default_factory=list)
 
     def option(self, name: str) -> Any:
@@ -114,11 +116,19 @@ class Run:
         names = self.option("model") or (list(self.replayed["models"]) if self.replayed else [DEFAULT_MODEL])
         declared = models(declaration(self.root, "models").data)
         chosen = {name: resolve(name, declared) for name in dict.fromkeys(names)}
+        if self.option("in_flight"):
+            chosen = {name: replace(c, in_flight=self.option("in_flight")) for name, c in chosen.items()}
         if not self.option("adapter"):
             return chosen
         from ..adaptation.adapters import expand
 
         return expand(chosen, self.option("adapter"), self.root)
+
+    @property
+    def reachable(self) -> dict[str, ModelConfig]:
+        """The models with the addresses of the servers that this run started."""
+        return {name: replace(c, base_url=self.served[name]) if name in self.served else c
+                for name, c in self.models.items()}
 
     @cached_property
     def selection(self) -> Any:
@@ -208,7 +218,10 @@ def run_of(config: pytest.Config) -> Run:
     """The run of this session; workers take its id from their controller."""
     if RUN not in config.stash:
         worker = getattr(config, "workerinput", None)
-        config.stash[RUN] = Run(config, worker["isoprobe_run_id"] if worker else _run_id(config))
+        run = Run(config, worker["isoprobe_run_id"] if worker else _run_id(config))
+        if worker:
+            run.served.update(worker["isoprobe_served"])
+        config.stash[RUN] = run
     return config.stash[RUN]
 
 

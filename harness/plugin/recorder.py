@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from ..errors import IsoprobeError
+from . import serving
 from .options import Run, distributed, run_of
 from .progress import Progress
 from .status import carried, summary
@@ -63,6 +64,8 @@ class Recorder:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["isoprobe_run_id"] = self.run.id
+        probes = any(self.run.option(name) for name in ("model", "adapter"))  # nothing is asked of a server otherwise
+        node.workerinput["isoprobe_served"] = dict(serving.start(self.run, self.config)) if probes else {}
 
     def _start(self, node_ids: Iterable[str]) -> None:
         """Write the run's folder before the first request is sent."""
@@ -79,6 +82,8 @@ class Recorder:
             self.log = OutcomeLog(self.run.folder)
         except (IsoprobeError, OSError) as error:
             raise pytest.UsageError(str(error)) from None
+        if not distributed(self.config):
+            serving.start(self.run, self.config)
         self.progress = Progress(self.config, len(self.keys))
 
     def describe(self) -> dict[str, Any]:
@@ -172,6 +177,8 @@ class Recorder:
         terminalreporter.section("isoprobe", sep="=")
         for line in summary(self.counts):
             terminalreporter.line(line)
+        for text in dict.fromkeys(f"{model}: {text}" for kind, model, text in self.run.events if kind == "changed"):
+            terminalreporter.line(f"warning: {text}", yellow=True)
         for line, markup in self.lines:
             terminalreporter.line(line, **markup)
 
