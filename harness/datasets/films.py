@@ -34,7 +34,7 @@ TITLES = ("Marlow", "The Long Way Round", "Seven Letters", "North of Here", "Aft
           "The Blue Door", "Twelve Miles", "Halfway", "The Visitor", "Second Winter")
 OPENINGS = ("It begins on an ordinary morning in a small town.", "Years later, everybody remembers that summer.",
             "Nobody had expected the letter.", "The story opens on a rainy evening.")
-SKIES = ("blue", "purple", "orange", "green", "red", "yellow")
+SKIES = ("blue", "purple", "orange", "green", "red")
 KINDS = ("redundant", "unique", "complementary", "complementary")
 
 

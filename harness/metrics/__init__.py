@@ -86,4 +86,5 @@ METRICS = {
     "known_sufficiency": "sufficiency:known_sufficiency",
     "overclaimed_sufficiency": "sufficiency:overclaimed_sufficiency",
     "underclaimed_sufficiency": "sufficiency:underclaimed_sufficiency",
+    "supported_accuracy": "sufficiency:supported_accuracy",
 }

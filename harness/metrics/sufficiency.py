@@ -10,7 +10,7 @@ import numpy as np
 from ..bootstrap import share
 from ..outcome import Outcome
 from ..rows import Rows
-from .arms import INSUFFICIENT, singles
+from .arms import INSUFFICIENT, singles, suite
 from .metric import metric
 
 
@@ -64,3 +64,20 @@ def overclaimed_sufficiency(rows: Rows, weights: np.ndarray) -> np.ndarray:
 def underclaimed_sufficiency(rows: Rows, weights: np.ndarray) -> np.ndarray:
     """100 x INSUFFICIENT among the items that the supplied input settles, in %. Ideal 0."""
     return share(rows, weights, _flags(rows))
+
+
+def readable(rows: Rows) -> Rows:
+    """Attempted rows whose supplied inputs support an answer that a program could read."""
+    rows = suite(rows)
+    return rows.take(rows.derived("sufficiency: readable", lambda r: np.array(
+        [bool(o.facts.get("supports")) for o in r.outcomes], bool)))
+
+
+@metric("%", ideal=None, rows=readable)
+def supported_accuracy(rows: Rows, weights: np.ndarray) -> np.ndarray:
+    """100 x answers that the supplied inputs support, in %. 100 for the oracle, or a suite is not readable as keyed.
+
+    No ideal for models: where the inputs do not settle the answer, the right one cannot be known from them.
+    """
+    return share(rows, weights, rows.derived("sufficiency: supported", lambda r: np.array(
+        [o.status == "usable" and o.choice == o.facts.get("supports") for o in r.outcomes], bool)))
