@@ -15,8 +15,13 @@ from ..errors import IsoprobeError, RunError
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or their names below the reports folder")
     parser.add_argument("--reports", type=Path, default=Path("reports"), metavar="DIR", help="folder of run folders")
-    parser.add_argument("--store", type=Path, default=Path(".isoprobe/replies.sqlite"), metavar="FILE",
-                        help="store of replies (default .isoprobe/replies.sqlite)")
+    parser.add_argument(
+        "--store",
+        type=Path,
+        default=Path(".isoprobe/replies.sqlite"),
+        metavar="FILE",
+        help="store of replies (default .isoprobe/replies.sqlite)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

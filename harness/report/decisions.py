@@ -1,31 +1,33 @@
 """Profiles of gates, what a verdict could have detected, and decisions that allow for how many were made.
 
-A profile of ``specs/gates.yaml`` is a list of gates, or ``{holm: true, gates: [...]}``. With ``holm`` the verdicts of one
-session are one family, and Holm's step-down procedure (Holm 1979) bounds the chance of a single false decision by 5 %:
+A profile of ``specs/gates.yaml`` is a list of gates, or ``{holm: true, gates: [...]}``. With ``holm`` the verdicts of
+one session are one family, and Holm's step-down procedure (Holm 1979) bounds the chance of a single false decision by
+5 %:
 
 - a gate on the *interval* passes only if its evidence for the bound survives the adjustment (one-sided 2.5 %);
 - a gate on the *estimate* fails only if its evidence against the bound does; one that merely misses it is undecided.
 
-One-sided p-values are shares of the resampled values on the other side of the bound, (k + 1) / (B + 1). With B = 2,000 the
-least is 0.0005, which is enough for about 50 verdicts.
+One-sided p-values compare (estimate - bound) / SE with Student's t(n - 1) over n instances; SE is the standard
+deviation of the resampled values. Shares of resamples, which end at 1 / B, could not be adjusted for many verdicts.
+Where no instance differs from another, SE is 0 and the sign test's 2^-n stands instead.
 
 The minimum detectable effect of an estimate is the difference from a bound that this n finds with 80 % power at a
-two-sided 5 % level: (z(0.975) + z(0.8)) x SE = 2.80 SE, with SE the standard deviation of the resampled values. Where no
-instance differs from another SE is 0 and the effect that n instances cannot exclude stands for it.
+two-sided 5 % level: (z(0.975) + z(0.8)) x SE = 2.80 SE. Where SE is 0, the effect that n instances cannot exclude
+stands for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from ..bootstrap import Resamples
-from ..errors import Problem, SpecError, near
-from ..gates import evaluate, gates_of
+from ..gates import evaluate, profile_of
 from ..intervals import RANGES, without_variance
 from ..metrics.metric import load
 from ..outcome import Estimate, Gate, Verdict
@@ -49,8 +51,13 @@ class Profile:
 NO_PROFILE = Profile()
 
 
-def profile(profiles: Mapping[str, Any], name: str | None, file: str = "specs/gates.yaml", **more: Any) -> Profile:
-    """The profile of this name; ``more`` goes to :func:`harness.gates.gates_of`.
+def profile(
+    profiles: Mapping[str, Any],
+    name: str | None,
+    file: str = "specs/gates.yaml",
+    line: Callable[[tuple[Any, ...]], int] = lambda path: 0,
+) -> Profile:
+    """The profile of this name; no gates without a name. ``file`` and ``line`` are how messages name the place.
 
     Raises:
         SpecError: no such profile, or faults in the file.
@@ -58,10 +65,12 @@ def profile(profiles: Mapping[str, Any], name: str | None, file: str = "specs/ga
     if not name:
         return NO_PROFILE
     plain = {key: value["gates"] if _adjusted(value) else value for key, value in profiles.items()}
-    made = gates_of(plain, file, **more)
-    if name not in made:
-        raise SpecError(Problem("--gate", 0, "", f"{name!r} is not a profile of {file}{near(name, made)}"))
-    return Profile(made[name], _adjusted(profiles[name]) and bool(profiles[name].get("holm")), name)
+
+    def inside(path: tuple[Any, ...]) -> int:
+        return line((path[0], "gates", *path[1:]) if path and _adjusted(profiles.get(path[0])) else path)
+
+    gates = profile_of(plain, name, file, inside)
+    return Profile(gates, _adjusted(profiles[name]) and bool(profiles[name].get("holm")), name)
 
 
 def _adjusted(value: Any) -> bool:
@@ -135,11 +144,13 @@ def _holm(verdicts: Sequence[Verdict], drawn: Sequence[np.ndarray]) -> tuple[Ver
         if value <= LEVEL:
             out[i] = replace(verdict, message=f"{verdict.message}; {said}")
         elif verdict.gate.on == "interval":
-            out[i] = replace(verdict, result="undecided",
-                             message=f"{verdict.message}; the bound is not kept beyond chance ({said})")
+            out[i] = replace(
+                verdict, result="undecided", message=f"{verdict.message}; the bound is not kept beyond chance ({said})"
+            )
         else:
-            out[i] = replace(verdict, result="undecided",
-                             message=f"{verdict.message}; missed, but not beyond chance ({said})")
+            out[i] = replace(
+                verdict, result="undecided", message=f"{verdict.message}; missed, but not beyond chance ({said})"
+            )
     return tuple(out)
 
 
@@ -152,17 +163,27 @@ def _misses(verdict: Verdict) -> bool | None:
     value, gate = verdict.estimate.value, verdict.gate
     if value is None:
         return None
-    missed = (gate.at_least is not None and value < gate.at_least) or (gate.at_most is not None and value > gate.at_most)
+    missed = (gate.at_least is not None and value < gate.at_least) or (
+        gate.at_most is not None and value > gate.at_most
+    )
     return None if gate.on == "estimate" and not missed else missed
 
 
+def one_sided(distance: float, standard_error: float, n_instances: int) -> float:
+    """P(an estimate this far on the good side | the truth is on the bound); a negative distance is on the bad side."""
+    if n_instances < 2:
+        return 1.0
+    if standard_error < 1e-9:
+        return 0.5**n_instances if distance > 0 else 1.0
+    return float(stats.t.sf(distance / standard_error, n_instances - 1))
+
+
 def _p_value(verdict: Verdict, values: np.ndarray) -> float:
-    """Share of resamples against the decision: outside the bounds for a pass, inside them for a failure."""
-    gate = verdict.gate
-    low = -np.inf if gate.at_least is None else gate.at_least
-    high = np.inf if gate.at_most is None else gate.at_most
-    if gate.on == "interval":  # both ends must hold, so the worse one counts
-        against = max(int((values < low - 1e-9).sum()), int((values > high + 1e-9).sum()))
-    else:
-        against = int(((values >= low) & (values <= high)).sum())
-    return (against + 1) / (len(values) + 1)
+    """Of the decision: the truth is inside the bounds for a pass, outside them for a failure."""
+    gate, estimate = verdict.gate, verdict.estimate
+    error, value = float(values.std()), estimate.value or 0.0
+    ends = [value - gate.at_least] if gate.at_least is not None else []
+    ends += [gate.at_most - value] if gate.at_most is not None else []
+    if gate.on == "interval":  # both bounds must hold, so the worse one counts
+        return max(one_sided(d, error, estimate.n_instances) for d in ends)
+    return one_sided(-min(ends), error, estimate.n_instances)

@@ -28,8 +28,11 @@ class Series:
 
     def extremum(self, column: int, lowest: bool, span: Sequence[float] | None = None) -> tuple[float, float] | None:
         """(nm, value) of the lowest or highest sample, within a span where one is given."""
-        inside = [(v, x) for x, v in zip(self.nm, self.values[column], strict=True)
-                  if span is None or span[0] - 1e-6 <= x <= span[1] + 1e-6]
+        inside = [
+            (v, x)
+            for x, v in zip(self.nm, self.values[column], strict=True)
+            if span is None or span[0] - 1e-6 <= x <= span[1] + 1e-6
+        ]
         if not inside:
             return None
         value, at = min(inside) if lowest else max(inside)
@@ -55,11 +58,17 @@ def series(text: str, unit: str) -> Series | None:
     if len(rows) < 3:
         return None
     axis = AXIS_UNITS[unit]  # energies, wave numbers and frequencies are c / nm, which is its own inverse
-    rows = sorted([float(axis.from_nm(r[0])) if axis.descending else r[0] / float(axis.from_nm(1.0)), *r[1:]] for r in rows)
+    rows = sorted(
+        [float(axis.from_nm(r[0])) if axis.descending else r[0] / float(axis.from_nm(1.0)), *r[1:]] for r in rows
+    )
     columns = list(zip(*rows, strict=True))
     named = [re.fullmatch(r"(.*?)_?([A-Z])?", h) for h in header[1:]]
-    return Series(tuple(round(x, 3) for x in columns[0]), tuple(m[2] or "" if m else "" for m in named),
-                  tuple(tuple(c) for c in columns[1:]), (named[0][1] if named[0] else "").replace("_", " ") or "response")
+    return Series(
+        tuple(round(x, 3) for x in columns[0]),
+        tuple(m[2] or "" if m else "" for m in named),
+        tuple(tuple(c) for c in columns[1:]),
+        (named[0][1] if named[0] else "").replace("_", " ") or "response",
+    )
 
 
 def looks_for_lowest(o: Outcome, question: str) -> bool:
@@ -78,24 +87,34 @@ def derivation(o: Outcome, question: str, shown: Series | None) -> str:
     within = f" between {_nm(span)}" if span else ""
     answer = f"the answer is “{'cannot be determined' if o.expected == ABSTAIN else o.expected}”"
     if shown is None:
-        told = f"The samples {_nm(removed)} were removed, and with them the {what} point{within}" if removed \
-            and o.expected == ABSTAIN else f"The {what} point{within} was found in the complete data"
+        told = (
+            f"The samples {_nm(removed)} were removed, and with them the {what} point{within}"
+            if removed and o.expected == ABSTAIN
+            else f"The {what} point{within} was found in the complete data"
+        )
         return f"{told}; {answer}."
     points = {name: shown.extremum(i, lowest, span) for i, name in enumerate(shown.names)}
     said = [f"{f'{name}: ' if name else ''}{at[1]:.4g} at {at[0]:.4g} nm" for name, at in points.items() if at]
     text = f"The {what} {shown.quantity}{within} is {', '.join(said)}"
     if removed and o.expected == ABSTAIN:
-        return f"In the complete data, {text[0].lower()}{text[1:]}. The samples {_nm(removed)} were removed, and with them " \
-               f"that point: what is left does not say where it was, so {answer}."
+        return (
+            f"In the complete data, {text[0].lower()}{text[1:]}. The samples {_nm(removed)} were removed, "
+            f"and with them that point: what is left does not say where it was, so {answer}."
+        )
     if facts.get("keep_nm"):
-        return f"{text}. Only samples outside {_nm(facts['keep_nm'])} were removed, which the question does not ask about: " \
-               f"{answer}."
+        return (
+            f"{text}. Only samples outside {_nm(facts['keep_nm'])} were removed, "
+            f"which the question does not ask about: {answer}."
+        )
     if facts.get("window_nm"):
         return f"{text}. The specification asks for the window {_nm(facts['window_nm'])}: {answer}."
     if o.direction in ("longer", "shorter"):
         energy = {"longer": "lower", "shorter": "higher"}[o.direction]
-        asked = f"{o.direction} wavelength" if o.wording != "energy" else \
-            f"{energy} photon energy, which is the {o.direction} wavelength"
+        asked = (
+            f"{o.direction} wavelength"
+            if o.wording != "energy"
+            else f"{energy} photon energy, which is the {o.direction} wavelength"
+        )
         return f"{text}. The question asks for the {asked}: {answer}."
     return f"{text}: {answer}."
 

@@ -23,8 +23,24 @@ from ..rows import Rows
 from . import explain
 from .evidence import Evidence
 
-CODED = ("spec", "task", "instance", "variant", "view", "template", "model", "relation", "status", "choice", "expected",
-         "modality", "unit", "wording", "cut", "readout")
+CODED = (
+    "spec",
+    "task",
+    "instance",
+    "variant",
+    "view",
+    "template",
+    "model",
+    "relation",
+    "status",
+    "choice",
+    "expected",
+    "modality",
+    "unit",
+    "wording",
+    "cut",
+    "readout",
+)
 REPLY_LIMIT = 6_000
 _LOSSY_SIDE = 720
 
@@ -86,8 +102,24 @@ def _shares(o: Outcome) -> list[float] | None:
 def _more(o: Outcome, evidence: Evidence) -> dict[str, Any]:
     """Columns that few rows fill."""
     found: dict[str, Any] = {}
-    for name in ("error", "provider", "served_model", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_s",
-                 "probability_kind", "claims", "missing", "near_misses", "direction", "deletion", "decoy", "regime"):
+    for name in (
+        "error",
+        "provider",
+        "served_model",
+        "finish_reason",
+        "tokens_in",
+        "tokens_out",
+        "cost_usd",
+        "latency_s",
+        "probability_kind",
+        "claims",
+        "missing",
+        "near_misses",
+        "direction",
+        "deletion",
+        "decoy",
+        "regime",
+    ):
         value = getattr(o, name)
         if value not in ("", None, 0, [], {}):
             found[name] = round(value, 6) if isinstance(value, float) else value
@@ -98,8 +130,10 @@ def _more(o: Outcome, evidence: Evidence) -> dict[str, Any]:
         if o.facts.get(name):
             found[name] = o.facts[name]
     if words := [text for text in evidence.replies.get(o.key, ()) if text]:
-        found["reply"] = [text if len(text) <= REPLY_LIMIT else f"{text[:REPLY_LIMIT]}\n… ({len(text):,} characters)"
-                          for text in words]
+        found["reply"] = [
+            text if len(text) <= REPLY_LIMIT else f"{text[:REPLY_LIMIT]}\n… ({len(text):,} characters)"
+            for text in words
+        ]
     return found
 
 
@@ -117,13 +151,26 @@ def _requests(outcomes: Sequence[Outcome], evidence: Evidence) -> dict[str, Any]
         numbers.append(number)
         if number < len(contents):
             continue
-        parts = [["i", pictures(p["image"])] if "image" in p else ["t", texts(evidence.texts.get(p.get("text", ""), ""))]
-                 for p in content.get("evidence", ())]
-        contents.append({
-            "e": parts, "s": texts(content.get("system", "")), "p": texts(content.get("prompt", "")),
-            "q": texts(content.get("question", "")), "o": content.get("options", [])})
-    return {"request": numbers, "requests": contents, "texts": texts.values, "pictures": pictures.values,
-            "sha256": at.values}
+        parts = [
+            ["i", pictures(p["image"])] if "image" in p else ["t", texts(evidence.texts.get(p.get("text", ""), ""))]
+            for p in content.get("evidence", ())
+        ]
+        contents.append(
+            {
+                "e": parts,
+                "s": texts(content.get("system", "")),
+                "p": texts(content.get("prompt", "")),
+                "q": texts(content.get("question", "")),
+                "o": content.get("options", []),
+            }
+        )
+    return {
+        "request": numbers,
+        "requests": contents,
+        "texts": texts.values,
+        "pictures": pictures.values,
+        "sha256": at.values,
+    }
 
 
 def _derivations(outcomes: Sequence[Outcome], evidence: Evidence) -> dict[str, Any]:
@@ -152,9 +199,18 @@ def _derivations(outcomes: Sequence[Outcome], evidence: Evidence) -> dict[str, A
             numbers = parsed[text, unit]
         question = str(evidence.requests.get(o.request_sha256, {}).get("question", ""))
         derived.append(sentences(explain.derivation(o, question, numbers)))
-        shown.append(-1 if numbers is None else series(
-            {"x": list(numbers.nm), "names": list(numbers.names), "y": [list(v) for v in numbers.values],
-             "of": numbers.quantity}))
+        shown.append(
+            -1
+            if numbers is None
+            else series(
+                {
+                    "x": list(numbers.nm),
+                    "names": list(numbers.names),
+                    "y": [list(v) for v in numbers.values],
+                    "of": numbers.quantity,
+                }
+            )
+        )
     return {"derived": {"of": sentences.values, "at": derived}, "series": {"of": series.values, "at": shown}}
 
 
@@ -169,7 +225,8 @@ def _variant(o: Outcome) -> tuple[str, ...]:
 def pictures(hashes: Iterable[str], files: Mapping[str, Path], room: int) -> list[Picture | None]:
     """The pictures in order; None where the file is gone or broken.
 
-    Up to ``room`` bytes they stand in the page as the model got them; beyond it they are recompressed, first without loss.
+    Up to ``room`` bytes they stand in the page as the model got them; beyond it they are recompressed, first without
+    loss.
     """
     paths = [files.get(name) for name in hashes]
     sizes = [path.stat().st_size if path else 0 for path in paths]

@@ -38,22 +38,49 @@ def summary(document: Document) -> str:
     bad = failed(document.verdicts)
     parts = [f"## isoprobe: run {markdown(str(document.run.get('id', '')))}"]
     if document.verdicts:
-        parts.append(f"**{len(bad)} of {len(document.verdicts)} verdicts count as failed.**" if bad else
-                     f"All {len(document.verdicts)} verdicts count as passed.")
+        parts.append(
+            f"**{len(bad)} of {len(document.verdicts)} verdicts count as failed.**"
+            if bad
+            else f"All {len(document.verdicts)} verdicts count as passed."
+        )
     if bad:
-        parts.append("\n".join(["| gate | model | verdict | why |", "|---|---|---|---|", *(
-            f"| {markdown(v.gate.name)} | {markdown(v.model)} | {v.result} | {markdown(v.message)} |" for v in bad)]))
+        parts.append(
+            "\n".join(
+                [
+                    "| gate | model | verdict | why |",
+                    "|---|---|---|---|",
+                    *(
+                        f"| {markdown(v.gate.name)} | {markdown(v.model)} | {v.result} | {markdown(v.message)} |"
+                        for v in bad
+                    ),
+                ]
+            )
+        )
     for spec, models in numbers(document):
         kind = data_kind(document.run, document.rows, spec)
         labels = [n.label for n in models[0][1]]
         parts.append(f"### {markdown(spec)}{f' ({markdown(kind)} data)' if kind else ''}")
-        parts.append("\n".join([
-            f"| model | {' | '.join(labels)} |", f"|---|{'---:|' * len(labels)}",
-            *(f"| {markdown(model)} | {' | '.join(show(n.estimate) for n in found)} |" for model, found in models)]))
+        parts.append(
+            "\n".join(
+                [
+                    f"| model | {' | '.join(labels)} |",
+                    f"|---|{'---:|' * len(labels)}",
+                    *(
+                        f"| {markdown(model)} | {' | '.join(show(n.estimate) for n in found)} |"
+                        for model, found in models
+                    ),
+                ]
+            )
+        )
     worst = failures(document, 3)
     if worst:
-        parts.append("Most often not right: " + "; ".join(
-            f"{markdown(', '.join(f.where.values()))} ({f.wrong + f.unreadable} of {f.requests})" for f in worst) + ".")
+        parts.append(
+            "Most often not right: "
+            + "; ".join(
+                f"{markdown(', '.join(f.where.values()))} ({f.wrong + f.unreadable} of {f.requests})" for f in worst
+            )
+            + "."
+        )
     return _cut("\n\n".join(parts)) + "\n"
 
 
@@ -69,8 +96,9 @@ def annotations(document: Document) -> list[str]:
     bad = failed(document.verdicts)
     lines = [_command("error", v) for v in bad[:ANNOTATIONS]]
     if len(bad) > ANNOTATIONS:
-        lines[-1] = (f"::error title=isoprobe::{len(bad) - ANNOTATIONS + 1} more verdicts count as failed; "
-                     "see the job summary")
+        lines[-1] = (
+            f"::error title=isoprobe::{len(bad) - ANNOTATIONS + 1} more verdicts count as failed; see the job summary"
+        )
     return lines
 
 

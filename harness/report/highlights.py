@@ -18,12 +18,18 @@ SCOPE = ("scope_full", "d_scope", "delta_out")
 MODALITY = ("calibration_gap", "insufficiency_recall", "attribution_agreement")
 PLAIN = ("accuracy", "abstention_rate", "attrition")
 LABELS = {
-    "core_accuracy": "right on core variants", "agreement_all": "decided alike in all views",
-    "consistent_wrong": "alike, but wrong", "scope_full": "right on complete evidence",
+    "core_accuracy": "right on core variants",
+    "agreement_all": "decided alike in all views",
+    "consistent_wrong": "alike, but wrong",
+    "scope_full": "right on complete evidence",
     "d_scope": "D_scope: abstention by missing evidence",
-    "delta_out": "Delta_out: effect of a harmless cut", "calibration_gap": "executed less predicted change",
-    "insufficiency_recall": "changes that were flagged", "attribution_agreement": "stated and executed attribution agree",
-    "accuracy": "right", "abstention_rate": "abstained", "attrition": "lost to attrition",
+    "delta_out": "Delta_out: effect of a harmless cut",
+    "calibration_gap": "executed less predicted change",
+    "insufficiency_recall": "changes that were flagged",
+    "attribution_agreement": "stated and executed attribution agree",
+    "accuracy": "right",
+    "abstention_rate": "abstained",
+    "attrition": "lost to attrition",
 }
 FEWEST = 8
 """Requests of a cell below which it is not named among the worst."""
@@ -55,11 +61,15 @@ class Failure:
 
 def numbers(document: Document) -> list[tuple[str, list[tuple[str, list[Number]]]]]:
     """(spec, [(model, three numbers)]) in the order of the specs."""
-    return [(spec, [(model, _numbers(cell, triple, document)) for model, cell in part.split("model")])
-            for spec, part in document.rows.split("spec") for triple in [_triple(part)]]
+    return [
+        (spec, [(model, _numbers(cell, chosen, document)) for model, cell in part.split("model")])
+        for spec, part in document.rows.split("spec")
+        for chosen in [triple(part)]
+    ]
 
 
-def _triple(rows: Rows) -> tuple[str, ...]:
+def triple(rows: Rows) -> tuple[str, ...]:
+    """The three metrics that say most of a suite."""
     if rows.where(cut="outside").n_instances and set(rows.distinct("task")) == {"scope"}:
         return SCOPE
     if len(suite(rows)):
@@ -67,9 +77,9 @@ def _triple(rows: Rows) -> tuple[str, ...]:
     return SPECTRA if len(core_views(rows)) > 1 else PLAIN
 
 
-def _numbers(rows: Rows, triple: tuple[str, ...], document: Document) -> list[Number]:
+def _numbers(rows: Rows, chosen: tuple[str, ...], document: Document) -> list[Number]:
     made = []
-    for name in triple:
+    for name in chosen:
         metric = load(name)
         made.append(Number(name, LABELS[name], metric.ideal, document.resamples.estimate(metric, rows)))
     return made
@@ -79,7 +89,8 @@ def failures(document: Document, most: int = 6) -> list[Failure]:
     """The cells with the largest share of requests without the right answer, one a task, worst first."""
     found = []
     for (model, spec, task, view, wording), cell in lines(
-            document.rows.take(document.rows.attempted), ("model", "spec", "task", "view", "wording")):
+        document.rows.take(document.rows.attempted), ("model", "spec", "task", "view", "wording")
+    ):
         unreadable = int((~cell.usable).sum())
         wrong = len(cell) - unreadable - int(cell.correct.sum())
         if len(cell) >= min(FEWEST, len(document.rows)) and wrong + unreadable:

@@ -1,7 +1,8 @@
 """``report.html``: one file that needs no network; tables, figures, and an explorer of single requests.
 
-The Content-Security-Policy in the page allows nothing but its own style sheet and script, by hash, and pictures that stand
-in it as data. What models and files have said is escaped by the template, or travels as JSON that the script sets as text.
+The Content-Security-Policy in the page allows nothing but its own style sheet and script, by hash, and pictures that
+stand in it as data. What models and files have said is escaped by the template, or travels as JSON that the script sets
+as text.
 """
 
 from __future__ import annotations
@@ -32,14 +33,22 @@ from .text import LEGEND, NO_DATA, plain, show
 PAGE_BYTES = 29_500_000
 """What a page may weigh; pictures give way."""
 _CAPTIONS = {
-    "accuracy_by_task": "Filled: tables; open: plots.", "compare_by_view": "Value and 95 % interval, %.",
-    "compare_by_arm": "Compare task; dotted: chance.", "paired_effects": "On the same variants, with 95 % intervals.",
-    "agreement": "Tick: where independent errors would put it.", "flips": "Value and 95 % interval, %.",
-    "wording": "The same evidence, asked about in two wordings.", "scope_plane": "Star: the ideal point.",
-    "middle_gap_abstention": "Value and 95 % interval, %.", "reliability": "ECE: expected calibration error, points.",
-    "predicted_and_executed": "On the line, claims and acts agree.", "insufficiency": "Tick: precision by chance.",
-    "alignment": "Filled: stated; square: executed.", "attribution": "Filled: stated; square: executed.",
-    "attrition": "Requests by status.", "cost_and_accuracy": "Accuracy over all requests, with 95 % intervals.",
+    "accuracy_by_task": "Filled: tables; open: plots.",
+    "compare_by_view": "Value and 95 % interval, %.",
+    "compare_by_arm": "Compare task; dotted: chance.",
+    "paired_effects": "On the same variants, with 95 % intervals.",
+    "agreement": "Tick: where independent errors would put it.",
+    "flips": "Value and 95 % interval, %.",
+    "wording": "The same evidence, asked about in two wordings.",
+    "scope_plane": "Star: the ideal point.",
+    "middle_gap_abstention": "Value and 95 % interval, %.",
+    "reliability": "ECE: expected calibration error, points.",
+    "predicted_and_executed": "On the line, claims and acts agree.",
+    "insufficiency": "Tick: precision by chance.",
+    "alignment": "Filled: stated; square: executed.",
+    "attribution": "Filled: stated; square: executed.",
+    "attrition": "Requests by status.",
+    "cost_and_accuracy": "Accuracy over all requests, with 95 % intervals.",
 }
 
 
@@ -56,18 +65,27 @@ def page(document: Document, evidence: Evidence = NONE, figures: Mapping[str, by
     room = (PAGE_BYTES - len(island) - sum(map(len, (figures or {}).values())) - 2_000_000) * 3 // 4
     pictures = [
         {"type": p.media_type, "exact": p.exact, "data": Markup(explorer.encoded(p))} if p else None
-        for p in explorer.pictures(hashes, evidence.images, max(room, 1_000_000))]
+        for p in explorer.pictures(hashes, evidence.images, max(room, 1_000_000))
+    ]
     return render("report.html.j2", "report.js", explorer=True, data=Markup(island), pictures=pictures, **values)
 
 
 def render(template: str, script: str, **values: Any) -> bytes:
     """A page from a template, with the style sheet and script in it and a policy that allows only these."""
     css, js = asset("report.css"), asset(script)
-    policy = "; ".join([
-        "default-src 'none'", f"style-src '{_hash(css)}'", f"script-src '{_hash(js)}'", "img-src data:", "base-uri 'none'",
-        "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'"])
-    made = _environment().from_string(asset(template)).render(
-        csp=policy, css=Markup(css), js=Markup(js), **values)
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"style-src '{_hash(css)}'",
+            f"script-src '{_hash(js)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )
+    made = _environment().from_string(asset(template)).render(csp=policy, css=Markup(css), js=Markup(js), **values)
     return made.encode("utf-8", "replace")
 
 
@@ -90,8 +108,14 @@ def _hash(text: str) -> str:
 
 def _values(document: Document, figures: Mapping[str, bytes]) -> dict[str, Any]:
     rows, bad = document.rows, failed(document.verdicts)
-    marks = {m for t in document.tables for row in t.rows for c in row for m in LEGEND
-             if isinstance(c, Estimate | None) and m in show(c)}
+    marks = {
+        m
+        for t in document.tables
+        for row in t.rows
+        for c in row
+        for m in LEGEND
+        if isinstance(c, Estimate | None) and m in show(c)
+    }
     return {
         "title": plain(str(document.run.get("id", ""))),
         "asked": f"{int(rows.attempted.sum()):,} request{'' if rows.attempted.sum() == 1 else 's'}",
@@ -99,15 +123,18 @@ def _values(document: Document, figures: Mapping[str, bytes]) -> dict[str, Any]:
         "specs": list(_specs(document)),
         "simulated": [plain(s) for s in document.simulated],
         "notes": [plain(n) for n in document.notes],
-        "verdicts": document.verdicts, "bad": bad,
+        "verdicts": document.verdicts,
+        "bad": bad,
         "held": [v for v in document.verdicts if v not in bad],
         "gates": _gates,
-        "failed_gates": [f"{plain(name)} ({n})" for name, n in Counter(v.gate.name.split(" [")[0] for v in bad).most_common(5)],
+        "failed_gates": [
+            f"{plain(name)} ({n})" for name, n in Counter(v.gate.name.split(" [")[0] for v in bad).most_common(5)
+        ],
         "numbers": list(_numbers(document)),
         "failures": list(_failures(document)),
-        "reading": f"Value [95 % interval]: {document.resamples.kind} interval from {len(document.resamples.weights):,} "
-                   f"resamples of instances, seed {document.resamples.seed}; all views, variants and models of an instance "
-                   "stay together.",
+        "reading": f"Value [95 % interval]: {document.resamples.kind} interval from "
+        f"{len(document.resamples.weights):,} resamples of instances, seed {document.resamples.seed}; all views, variants and models of an instance "
+        "stay together.",
         "legend": [text for mark, text in LEGEND.items() if mark in marks],
         "tables": [_table(t, figures) for t in document.tables],
         "provenance": provenance.sections(document.run),
@@ -121,30 +148,42 @@ def _specs(document: Document) -> Iterator[dict[str, str]]:
         here = document.rows.where(spec=spec)
         lost = int(here.among("status", LOST).sum())
         yield {
-            "name": plain(spec), "title": plain(str(about.get("title") or "")),
+            "name": plain(spec),
+            "title": plain(str(about.get("title") or "")),
             "kind": plain(data_kind(document.run, document.rows, spec)),
-            "counts": f"{here.n_instances:,} instances, {len(here) - lost:,} requests" + (f", {lost:,} lost" if lost else ""),
+            "counts": f"{here.n_instances:,} instances, {len(here) - lost:,} requests"
+            + (f", {lost:,} lost" if lost else ""),
             "dataset": plain(", ".join(str(dataset[k]) for k in ("name", "licence") if dataset.get(k))),
         }
 
 
 def _gates(verdicts: list[Verdict], title: str) -> Markup:
     """A table of verdicts."""
-    source = """<div class="scroll tall" role="region" aria-label="{{ title }}" tabindex="0"><table class="sortable stack"><thead><tr>
-<th scope="col">gate</th><th scope="col">model</th><th scope="col">verdict</th><th scope="col">why</th></tr></thead><tbody>
-{% for v in verdicts %}<tr><td>{{ v.gate.name }}</td><td>{{ v.model }}</td><td><span class="badge {{ v.result }}">{{ v.result }}</span></td>
-<td data-label="why">{{ v.message }}</td></tr>{% endfor %}</tbody></table></div>"""
+    source = """<div class="scroll tall" role="region" aria-label="{{ title }}" tabindex="0">
+<table class="sortable stack"><thead><tr><th scope="col">gate</th><th scope="col">model</th><th scope="col">verdict</th>
+<th scope="col">why</th></tr></thead><tbody>
+{% for v in verdicts %}<tr><td>{{ v.gate.name }}</td><td>{{ v.model }}</td>
+<td><span class="badge {{ v.result }}">{{ v.result }}</span></td><td data-label="why">{{ v.message }}</td></tr>
+{% endfor %}</tbody></table></div>"""
     return Markup(_environment().from_string(source).render(verdicts=verdicts, title=title))
 
 
 def _numbers(document: Document) -> Iterator[dict[str, Any]]:
     for spec, models in highlights.numbers(document):
         yield {
-            "name": plain(spec), "kind": plain(data_kind(document.run, document.rows, spec)),
+            "name": plain(spec),
+            "kind": plain(data_kind(document.run, document.rows, spec)),
             "labels": [f"{n.label}, {n.estimate.unit}" for n in models[0][1]],
-            "models": [{"name": plain(model), "cells": [
-                {**cell(n.estimate), "label": f"{n.label}, {n.estimate.unit}", "bar": _bar(n)} for n in found]}
-                for model, found in models]}
+            "models": [
+                {
+                    "name": plain(model),
+                    "cells": [
+                        {**cell(n.estimate), "label": f"{n.label}, {n.estimate.unit}", "bar": _bar(n)} for n in found
+                    ],
+                }
+                for model, found in models
+            ],
+        }
 
 
 def _bar(number: highlights.Number) -> dict[str, float | None] | None:
@@ -156,6 +195,7 @@ def _bar(number: highlights.Number) -> dict[str, float | None] | None:
 
     def at(value: float | None) -> float | None:
         return None if value is None else round(100 * (value - low) / (high - low), 2)
+
     ends = estimate.interval or (None, None)
     return {"at": at(estimate.value), "low": at(ends[0]), "high": at(ends[1]), "ideal": at(number.ideal)}
 
@@ -165,8 +205,12 @@ def _failures(document: Document) -> Iterator[dict[str, str]]:
         query = {**f.where, "answer": "wrong" if f.wrong else "unreadable"}
         said = ", ".join(plain(v) if k != "wording" else f"{v} words" for k, v in f.where.items())
         unreadable = f", {f.unreadable} not readable" if f.unreadable else ""
-        yield {"share": f"{f.share:.0f}", "text": said, "counts": f"{f.wrong} wrong{unreadable} of {f.requests} requests",
-               "link": f"#/explore?{urllib.parse.urlencode(query)}"}
+        yield {
+            "share": f"{f.share:.0f}",
+            "text": said,
+            "counts": f"{f.wrong} wrong{unreadable} of {f.requests} requests",
+            "link": f"#/explore?{urllib.parse.urlencode(query)}",
+        }
 
 
 def _table(table: Table, figures: Mapping[str, bytes]) -> dict[str, Any]:
@@ -175,11 +219,21 @@ def _table(table: Table, figures: Mapping[str, bytes]) -> dict[str, Any]:
     for name, (_, source) in FIGURES.items():
         data = figures.get(f"figures/{name}.svg")
         if source == table.name and data:
-            drawn.append({"name": name, "caption": _CAPTIONS.get(name, ""),
-                          "svg": Markup(svg.inline(data, f"f-{name}", f"{plain(table.title)}; the table below has the numbers"))})
+            drawn.append(
+                {
+                    "name": name,
+                    "caption": _CAPTIONS.get(name, ""),
+                    "svg": Markup(
+                        svg.inline(data, f"f-{name}", f"{plain(table.title)}; the table below has the numbers")
+                    ),
+                }
+            )
     return {
-        "name": re.sub(r"\W", "_", table.name), "title": plain(table.title), "note": plain(table.note, 2000),
-        "source": plain(table.source), "figures": drawn,
+        "name": re.sub(r"\W", "_", table.name),
+        "title": plain(table.title),
+        "note": plain(table.note, 2000),
+        "source": plain(table.source),
+        "figures": drawn,
         "columns": [{"text": plain(c), "number": n} for c, n in zip(table.columns, numeric, strict=True)],
         "rows": [[{**cell(c), "number": n} for c, n in zip(row, numeric, strict=True)] for row in table.rows],
     }

@@ -22,14 +22,22 @@ def write(document: Document) -> dict[str, bytes]:
         return {}
     bad = failed(document.verdicts)
     allowed = [v for v in document.verdicts if v.result == "undecided" and v not in bad]
-    counts = {"tests": str(len(document.verdicts)), "failures": str(len(bad)), "errors": "0", "skipped": str(len(allowed))}
+    counts = {
+        "tests": str(len(document.verdicts)),
+        "failures": str(len(bad)),
+        "errors": "0",
+        "skipped": str(len(allowed)),
+    }
     root = ElementTree.Element("testsuites", {"name": "isoprobe", **counts})
     suite = ElementTree.SubElement(root, "testsuite", {"name": _text(str(document.run.get("id", "run"))), **counts})
     for v in document.verdicts:
-        case = ElementTree.SubElement(suite, "testcase", {
-            "classname": _text(f"gates.{v.model}"), "name": _text(v.gate.name), "time": "0"})
+        case = ElementTree.SubElement(
+            suite, "testcase", {"classname": _text(f"gates.{v.model}"), "name": _text(v.gate.name), "time": "0"}
+        )
         if v in bad:
-            ElementTree.SubElement(case, "failure", {"type": v.result, "message": _text(v.message)}).text = _text(v.message)
+            ElementTree.SubElement(case, "failure", {"type": v.result, "message": _text(v.message)}).text = _text(
+                v.message
+            )
         elif v in allowed:
             ElementTree.SubElement(case, "skipped", {"message": _text(v.message)})
         else:

@@ -11,8 +11,11 @@ from .text import plain
 
 def sections(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """``{"title": ..., "rows": [(property, value)]}`` for each spec and model, and for the run."""
-    made = [{"title": f"{what}: {plain(str(key))}", "rows": _rows(value)}
-            for name, what in (("specs", "Spec and data"), ("models", "Model")) for key, value in run.get(name, {}).items()]
+    made = [
+        {"title": f"{what}: {plain(str(key))}", "rows": _rows(value)}
+        for name, what in (("specs", "Spec and data"), ("models", "Model"))
+        for key, value in run.get(name, {}).items()
+    ]
     rest = {k: v for k, v in run.items() if k not in ("id", "started", "specs", "models", "notes")}
     return [*made, {"title": "Run", "rows": _rows(rest)}]
 

@@ -21,8 +21,14 @@ from .run import replace_file
 PAGE = "report.html"
 
 
-def publish(folder: Path, outcomes: Iterable[Outcome | Mapping[str, Any]], run: Mapping[str, Any],
-            profile: Profile = NO_PROFILE, notes: Sequence[str] = (), evidence_of: Sequence[Path] = ()) -> Document:
+def publish(
+    folder: Path,
+    outcomes: Iterable[Outcome | Mapping[str, Any]],
+    run: Mapping[str, Any],
+    profile: Profile = NO_PROFILE,
+    notes: Sequence[str] = (),
+    evidence_of: Sequence[Path] = (),
+) -> Document:
     """Write the report of a run into its folder; tables and figures of an older report go.
 
     Args:
@@ -38,8 +44,9 @@ def publish(folder: Path, outcomes: Iterable[Outcome | Mapping[str, Any]], run: 
 
     document = build(outcomes, run, (), notes)
     if profile.gates:
-        document = replace(document, verdicts=decide(profile, document.rows, document.resamples,
-                                                     tuple(run.get("models", {}))))
+        document = replace(
+            document, verdicts=decide(profile, document.rows, document.resamples, tuple(run.get("models", {})))
+        )
     files: dict[str, bytes] = {}
     for place in WRITERS.values():
         module, _, function = place.partition(":")

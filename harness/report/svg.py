@@ -1,7 +1,7 @@
 """A figure's SVG made fit to stand inside a page.
 
-The page's Content-Security-Policy forbids inline styles, and two figures may use the same ids. Only drawing elements are
-kept; their styles become attributes, which the page's style sheet can then recolour for dark screens.
+The page's Content-Security-Policy forbids inline styles, and two figures may use the same ids. Only drawing elements
+are kept; their styles become attributes, which the page's style sheet can then recolour for dark screens.
 """
 
 from __future__ import annotations
@@ -11,13 +11,62 @@ import xml.etree.ElementTree as ElementTree
 
 SPACE = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
-_KEPT = {"svg", "g", "path", "text", "tspan", "use", "defs", "clipPath", "rect", "circle", "line", "polyline", "polygon",
-         "pattern", "title"}
+_KEPT = {
+    "svg",
+    "g",
+    "path",
+    "text",
+    "tspan",
+    "use",
+    "defs",
+    "clipPath",
+    "rect",
+    "circle",
+    "line",
+    "polyline",
+    "polygon",
+    "pattern",
+    "title",
+}
 _ATTRIBUTES = {
-    "fill", "stroke", "opacity", "d", "x", "y", "dx", "dy", "width", "height", "cx", "cy", "r", "x1", "x2", "y1", "y2",
-    "points", "transform", "viewBox", "id", "clip-path", "clipPathUnits", "patternUnits", "font-size", "font-weight",
-    "font-style", "text-anchor", "stroke-width", "stroke-dasharray", "stroke-dashoffset", "stroke-linecap",
-    "stroke-linejoin", "fill-opacity", "stroke-opacity", "fill-rule", "href"}
+    "fill",
+    "stroke",
+    "opacity",
+    "d",
+    "x",
+    "y",
+    "dx",
+    "dy",
+    "width",
+    "height",
+    "cx",
+    "cy",
+    "r",
+    "x1",
+    "x2",
+    "y1",
+    "y2",
+    "points",
+    "transform",
+    "viewBox",
+    "id",
+    "clip-path",
+    "clipPathUnits",
+    "patternUnits",
+    "font-size",
+    "font-weight",
+    "font-style",
+    "text-anchor",
+    "stroke-width",
+    "stroke-dasharray",
+    "stroke-dashoffset",
+    "stroke-linecap",
+    "stroke-linejoin",
+    "fill-opacity",
+    "stroke-opacity",
+    "fill-rule",
+    "href",
+}
 _FONT = re.compile(r"(?:(bold|italic|oblique|\d{3}|normal)\s+)*([\d.]+)px\b")
 
 

@@ -15,8 +15,9 @@ from ...rows import Rows
 from ..document import Document
 from .style import INK, SOFT, Look, bar, legend, lines_down, names, panels, rows_of, short, value_of
 
-STATUS_COLOURS = dict(zip((*STATUSES, LOST), ("#cc79a7", "#e69f00", "#d55e00", "#7f6bd0", "#009e73", "#9aa1ab"),
-                          strict=True))
+STATUS_COLOURS = dict(
+    zip((*STATUSES, LOST), ("#cc79a7", "#e69f00", "#d55e00", "#7f6bd0", "#009e73", "#9aa1ab"), strict=True)
+)
 HATCHES = dict(zip((*STATUSES, LOST), ("xx", "////", "....", "\\\\\\\\", "", "--"), strict=True))
 
 
@@ -30,8 +31,17 @@ def attrition(table: Table, document: Document) -> Figure | None:
         for status in ("usable", *STATUSES[:4], LOST):
             width = 100 * r[status] / n
             if width:
-                axis.barh(i, width, left=left, height=0.66, color=STATUS_COLOURS[status], hatch=HATCHES[status],
-                          edgecolor=INK, linewidth=0, label=status.replace("_", " "))
+                axis.barh(
+                    i,
+                    width,
+                    left=left,
+                    height=0.66,
+                    color=STATUS_COLOURS[status],
+                    hatch=HATCHES[status],
+                    edgecolor=INK,
+                    linewidth=0,
+                    label=status.replace("_", " "),
+                )
             left += width
     one = len(names(rows, "spec")) == 1
     lines_down(axis, [r["line"] if one else f"{r['spec']}  {r['line']}" for r in rows])
@@ -54,9 +64,15 @@ def reliability(table: Table, document: Document) -> Figure | None:
         for r in wanted:
             if (str(r["spec"]), str(r["probabilities"])) != (spec, kind):
                 continue
-            rows = with_probabilities(document.rows.where(
-                spec=spec, model=r["model"], probability_kind=kind, core=True,
-                **({"template": r["template"]} if "template" in r else {})))
+            rows = with_probabilities(
+                document.rows.where(
+                    spec=spec,
+                    model=r["model"],
+                    probability_kind=kind,
+                    core=True,
+                    **({"template": r["template"]} if "template" in r else {}),
+                )
+            )
             label = f"{short(r['line'], 30)}: ECE {value_of(r['calibration error, points']):.1f}"
             _bins(axis, rows, document, look.colour(r["line"]), look.marker(r["line"]), label)
         axis.set_xlim(0, 103)
@@ -84,16 +100,28 @@ def _bins(axis: Any, rows: Rows, document: Document, colour: str, marker: str, l
         x.append(float(100 * confidence[at == b].mean()))
         y.append(value)
         errors.append((max(0.0, value - low), max(0.0, high - value)))
-    axis.errorbar(x, y, yerr=np.array(errors).T, fmt=f"{marker}-", color=colour, markersize=3.2, linewidth=0.9, elinewidth=0.7,
-                  capsize=1.4, label=label)
+    axis.errorbar(
+        x,
+        y,
+        yerr=np.array(errors).T,
+        fmt=f"{marker}-",
+        color=colour,
+        markersize=3.2,
+        linewidth=0.9,
+        elinewidth=0.7,
+        capsize=1.4,
+        label=label,
+    )
 
 
 def cost_and_accuracy(table: Table, document: Document) -> Figure | None:
     """Accuracy against what 1,000 requests cost: dollars, else seconds, else tokens, whichever all state."""
     rows = rows_of(table)
-    for column, scale, label in (("cost, USD", 1000.0, "US dollars a thousand requests"),
-                                 ("latency median, s", 1.0, "median seconds a request"),
-                                 ("tokens in", 1.0, "input tokens a request")):
+    for column, scale, label in (
+        ("cost, USD", 1000.0, "US dollars a thousand requests"),
+        ("latency median, s", 1.0, "median seconds a request"),
+        ("tokens in", 1.0, "input tokens a request"),
+    ):
         priced = [r for r in rows if value_of(r.get(column)) not in (None, 0.0)]
         if not priced:
             continue
@@ -108,8 +136,15 @@ def cost_and_accuracy(table: Table, document: Document) -> Figure | None:
                     continue
                 estimate = document.resamples.estimate(accuracy, document.rows.where(spec=spec, model=r["model"]))
                 x = scale * (value_of(r[column]) or 0.0) / (r["requests"] if per_request else 1)
-                bar(axis, x, estimate, vertical=True, colour=look.colour(r["line"]), marker="osD^vPX*"[k % 8],
-                    label=short(f"{r['line']}, {spec}", 44))
+                bar(
+                    axis,
+                    x,
+                    estimate,
+                    vertical=True,
+                    colour=look.colour(r["line"]),
+                    marker="osD^vPX*"[k % 8],
+                    label=short(f"{r['line']}, {spec}", 44),
+                )
                 drawn += 1
         axis.set_xscale("log")
         axis.set_ylim(-3, 103)

@@ -11,8 +11,11 @@ from .style import INK, PAPER, SOFT, Look, by, interval_of, legend, names, panel
 
 def plane(table: Table, document: Document) -> Figure | None:
     """D_scope against Delta_out, intervals in both directions, and the ideal point (0, +100)."""
-    rows = [r for r in rows_of(table)
-            if value_of(r["D_scope, points"]) is not None and value_of(r["Delta_out, points"]) is not None]
+    rows = [
+        r
+        for r in rows_of(table)
+        if value_of(r["D_scope, points"]) is not None and value_of(r["Delta_out, points"]) is not None
+    ]
     if not rows:
         return None
     specs, look = by(rows, "spec"), Look(sorted(names(rows)))
@@ -27,10 +30,22 @@ def plane(table: Table, document: Document) -> Figure | None:
             colour, open_mark = look.colour(r["line"]), r.get("modality") == "plot"
             error = [
                 [[max(0.0, v - ends[0])], [max(0.0, ends[1] - v)]] if ends else None
-                for v, ends in ((x, interval_of(r["Delta_out, points"])), (y, interval_of(r["D_scope, points"])))]
-            axis.errorbar([x], [y], xerr=error[0], yerr=error[1], fmt=look.marker(r["line"]), color=colour, markersize=4.5,
-                          markerfacecolor=PAPER if open_mark else colour, elinewidth=0.8, capsize=1.6, zorder=3,
-                          label=short(f"{r['line']}, {r.get('modality', '')}s", 44))
+                for v, ends in ((x, interval_of(r["Delta_out, points"])), (y, interval_of(r["D_scope, points"])))
+            ]
+            axis.errorbar(
+                [x],
+                [y],
+                xerr=error[0],
+                yerr=error[1],
+                fmt=look.marker(r["line"]),
+                color=colour,
+                markersize=4.5,
+                markerfacecolor=PAPER if open_mark else colour,
+                elinewidth=0.8,
+                capsize=1.6,
+                zorder=3,
+                label=short(f"{r['line']}, {r.get('modality', '')}s", 44),
+            )
         axis.set_xlim(low - 6, max(20.0, *(value_of(r["Delta_out, points"]) or 0.0 for r in part)) + 6)
         axis.set_ylim(-30, 112)
         axis.set_title(short(spec, 40))

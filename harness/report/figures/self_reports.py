@@ -8,7 +8,22 @@ from matplotlib.figure import Figure
 
 from ...outcome import Table
 from ..document import Document
-from .style import INK, PAPER, SOFT, Look, bar, by, interval_of, legend, lines_down, names, panels, rows_of, short, value_of
+from .style import (
+    INK,
+    PAPER,
+    SOFT,
+    Look,
+    bar,
+    by,
+    interval_of,
+    legend,
+    lines_down,
+    names,
+    panels,
+    rows_of,
+    short,
+    value_of,
+)
 
 
 def predicted_and_executed(table: Table, document: Document) -> Figure | None:
@@ -22,12 +37,25 @@ def predicted_and_executed(table: Table, document: Document) -> Figure | None:
         axis.plot([0, 100], [0, 100], color=SOFT, linewidth=0.8, label="executed = predicted")
         for r in part:
             x, y = value_of(r["predicted"]) or 0.0, value_of(r["executed"]) or 0.0
-            error = [[[max(0.0, v - e[0])], [max(0.0, e[1] - v)]] if e else None
-                     for v, e in ((x, interval_of(r["predicted"])), (y, interval_of(r["executed"])))]
+            error = [
+                [[max(0.0, v - e[0])], [max(0.0, e[1] - v)]] if e else None
+                for v, e in ((x, interval_of(r["predicted"])), (y, interval_of(r["executed"])))
+            ]
             colour = look.colour(r["line"])
-            axis.errorbar([x], [y], xerr=error[0], yerr=error[1], fmt=look.marker(r["line"]), color=colour, markersize=4.2,
-                          markerfacecolor=colour if inputs.index(str(r["given"])) % 2 == 0 else PAPER, elinewidth=0.8,
-                          capsize=1.6, label=short(f"{r['line']}, given {r['given']}", 44), zorder=3)
+            axis.errorbar(
+                [x],
+                [y],
+                xerr=error[0],
+                yerr=error[1],
+                fmt=look.marker(r["line"]),
+                color=colour,
+                markersize=4.2,
+                markerfacecolor=colour if inputs.index(str(r["given"])) % 2 == 0 else PAPER,
+                elinewidth=0.8,
+                capsize=1.6,
+                label=short(f"{r['line']}, given {r['given']}", 44),
+                zorder=3,
+            )
         axis.set_xlim(-4, 104)
         axis.set_ylim(-4, 104)
         axis.set_aspect("equal")
@@ -65,8 +93,16 @@ def _lines(table: Table, columns: tuple[str, str], more: tuple[str, ...], unit: 
             if None not in ends:
                 axis.plot(ends, [i - 0.14, i + 0.14], color=SOFT, linewidth=0.9, zorder=1)
             for k, column in enumerate(columns):
-                bar(axis, i + (k - 0.5) * 0.28, r[column], colour=("#0072b2", "#d55e00")[k], marker="os"[k], label=column,
-                    filled=k == 0, size=3.6)
+                bar(
+                    axis,
+                    i + (k - 0.5) * 0.28,
+                    r[column],
+                    colour=("#0072b2", "#d55e00")[k],
+                    marker="os"[k],
+                    label=column,
+                    filled=k == 0,
+                    size=3.6,
+                )
             if chance and (at := value_of(r.get(chance))) is not None:
                 axis.plot([at, at], [i - 0.42, i + 0.42], color=INK, linewidth=0.9, label=chance)
         lines_down(axis, ["  ".join([r["line"], *(str(r[c]) for c in more)]) for r in part])

@@ -1,8 +1,8 @@
-"""What the figures share: sizes, colours that colour-blind readers tell apart, and bytes that do not change by themselves.
+"""What the figures share: sizes, colours that colour-blind readers tell apart, and reproducible bytes.
 
 Colours are those of Okabe and Ito (2008); every series also has a marker of its own. Sizes are of a printed column, so
-that text is 7 points where it is read. ``INK``, ``SOFT`` and ``PAPER`` are used for nothing else: the page replaces them
-where the reader's screen is dark.
+that text is 7 points where it is read. ``INK``, ``SOFT`` and ``PAPER`` are used for nothing else: the page replaces
+them where the reader's screen is dark.
 """
 
 from __future__ import annotations
@@ -30,14 +30,40 @@ INK, SOFT, PAPER = "#1b2027", "#9aa1ab", "#fdfdfe"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f6bd0", "#8c8c30")
 MARKERS = "osD^vPX*"
 RC: dict[str, Any] = {
-    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 7, "axes.titlesize": 7.5,
-    "axes.titleweight": "bold", "axes.labelsize": 7, "xtick.labelsize": 6.5, "ytick.labelsize": 6.5,
-    "legend.fontsize": 6.5, "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.edgecolor": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK, "text.color": INK,
-    "axes.facecolor": "none", "figure.facecolor": PAPER, "savefig.facecolor": PAPER, "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5,
-    "lines.linewidth": 1.0, "grid.color": SOFT, "grid.linewidth": 0.3, "axes.axisbelow": True, "legend.handlelength": 1.4,
-    "svg.fonttype": "none", "svg.hashsalt": "isoprobe", "axes.titlelocation": "left", "axes.unicode_minus": True,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 7,
+    "axes.titlesize": 7.5,
+    "axes.titleweight": "bold",
+    "axes.labelsize": 7,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.color": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.0,
+    "grid.color": SOFT,
+    "grid.linewidth": 0.3,
+    "axes.axisbelow": True,
+    "legend.handlelength": 1.4,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "isoprobe",
+    "axes.titlelocation": "left",
+    "axes.unicode_minus": True,
 }
 
 
@@ -67,7 +93,9 @@ def rows_of(table: Table) -> list[dict[str, Any]]:
     made = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     several = len({r.get("template", "") for r in made}) > 1
     for r in made:
-        r["line"] = f"{r.get('model', '')}, {r['template']}" if several and r.get("template") else str(r.get("model", ""))
+        r["line"] = (
+            f"{r.get('model', '')}, {r['template']}" if several and r.get("template") else str(r.get("model", ""))
+        )
     return made
 
 
@@ -84,7 +112,7 @@ def names(rows: Sequence[dict[str, Any]], column: str = "line") -> list[str]:
 
 
 def panels(count: int, height: float, columns: int = 2, width: float = WIDTH) -> tuple[Figure, list[Axes]]:
-    """A figure of ``count`` axes of ``height`` inches each, in at most so many columns; a single one is a column wide."""
+    """A figure of ``count`` axes of ``height`` inches each in at most so many columns; one alone is a column wide."""
     columns = min(columns, count)
     lines = math.ceil(count / columns)
     figure = Figure((width if columns > 1 else min(width, NARROW * 1.35), height * lines + 0.35), layout="constrained")
@@ -92,8 +120,18 @@ def panels(count: int, height: float, columns: int = 2, width: float = WIDTH) ->
     return figure, axes
 
 
-def bar(axes: Axes, x: float, estimate: Any, *, vertical: bool = False, colour: str, marker: str, label: str = "",
-        filled: bool = True, size: float = 4) -> None:
+def bar(
+    axes: Axes,
+    x: float,
+    estimate: Any,
+    *,
+    vertical: bool = False,
+    colour: str,
+    marker: str,
+    label: str = "",
+    filled: bool = True,
+    size: float = 4,
+) -> None:
     """A point with its 95 % interval: value along y at ``x`` if vertical, else along x at height ``x``."""
     value, ends = value_of(estimate), interval_of(estimate)
     if value is None:
@@ -102,8 +140,17 @@ def bar(axes: Axes, x: float, estimate: Any, *, vertical: bool = False, colour: 
     if ends:
         error = [[max(0.0, value - ends[0])], [max(0.0, ends[1] - value)]]
     style: dict[str, Any] = {
-        "fmt": marker, "color": colour, "markersize": size, "elinewidth": 1.0, "capsize": 1.8, "capthick": 0.8,
-        "markeredgewidth": 0.9, "markerfacecolor": colour if filled else PAPER, "label": label or None, "zorder": 3}
+        "fmt": marker,
+        "color": colour,
+        "markersize": size,
+        "elinewidth": 1.0,
+        "capsize": 1.8,
+        "capthick": 0.8,
+        "markeredgewidth": 0.9,
+        "markerfacecolor": colour if filled else PAPER,
+        "label": label or None,
+        "zorder": 3,
+    }
     if vertical:
         axes.errorbar([x], [value], yerr=error, **style)
     else:

@@ -1,4 +1,4 @@
-"""Accuracy by view and task, what a change of view does, agreement, and wording (optical-spectra paper, figures 2 and 3)."""
+"""Accuracy by view and task, effects of views, agreement, wording (optical-spectra paper, figures 2 and 3)."""
 
 from __future__ import annotations
 
@@ -40,9 +40,13 @@ def heat_map(table: Table, document: Document) -> Figure | None:
             text = "#ffffff" if share < 0.55 else "#000000"
             axis.text(j, i - (0.14 if ends else 0), f"{value:.0f}", ha="center", va="center", color=text, fontsize=7)
             if ends:
-                axis.text(j, i + 0.22, f"{ends[0]:.0f}–{ends[1]:.0f}", ha="center", va="center", color=text, fontsize=5.2)
+                axis.text(
+                    j, i + 0.22, f"{ends[0]:.0f}–{ends[1]:.0f}", ha="center", va="center", color=text, fontsize=5.2
+                )
     one = len(names(rows, "spec")) == 1
-    lines_down(axis, ["  ".join([*([] if one else [str(r["spec"])]), r["line"], *(str(r[c]) for c in more)]) for r in rows])
+    lines_down(
+        axis, ["  ".join([*([] if one else [str(r["spec"])]), r["line"], *(str(r[c]) for c in more)]) for r in rows]
+    )
     axis.set_xlim(-0.5, len(columns) - 0.5)
     axis.set_xticks(range(len(columns)), [c.replace("_", " ") for c in columns])
     axis.xaxis.tick_top()
@@ -63,7 +67,9 @@ def compare_by_arm(table: Table, document: Document) -> Figure | None:
     return _dots(table, "line", rows, chance=50) if rows else None
 
 
-def _dots(table: Table, line: str, rows: list[dict[str, Any]] | None = None, chance: float | None = None) -> Figure | None:
+def _dots(
+    table: Table, line: str, rows: list[dict[str, Any]] | None = None, chance: float | None = None
+) -> Figure | None:
     rows = rows_of(table) if rows is None else rows
     columns = [c for c in estimate_columns(table) if any(value_of(r[c]) is not None for r in rows)]
     if not rows or not columns:
@@ -80,9 +86,16 @@ def _dots(table: Table, line: str, rows: list[dict[str, Any]] | None = None, cha
             for k, (r, c) in enumerate(marks):
                 at = i + (k - (len(marks) - 1) / 2) * 0.8 / max(len(marks), 1)
                 said = c if line == "line" else r["line"] if len(columns) == 1 else f"{r['line']}, {c}"
-                bar(axis, at, r[c], colour=look.colour(r["line"]) if line != "line" else INK,
+                bar(
+                    axis,
+                    at,
+                    r[c],
+                    colour=look.colour(r["line"]) if line != "line" else INK,
                     marker=look.marker(r["line"]) if line != "line" else "os"[columns.index(c) % 2],
-                    filled=columns.index(c) == 0, label=short(said, 40), size=3.4)
+                    filled=columns.index(c) == 0,
+                    label=short(said, 40),
+                    size=3.4,
+                )
             if i:
                 axis.axhline(i - 0.5, color=SOFT, linewidth=0.3)
         lines_down(axis, labels)
@@ -113,8 +126,15 @@ def paired_effects(table: Table, document: Document) -> Figure | None:
         axis.axvline(0, color=INK, linewidth=0.6)
         for i, column in enumerate(columns):
             for k, r in enumerate(part):
-                bar(axis, i + (k - (len(part) - 1) / 2) * 0.8 / len(part), r[column], colour=look.colour(r["line"]),
-                    marker=look.marker(r["line"]), label=short(r["line"], 40), size=3.4)
+                bar(
+                    axis,
+                    i + (k - (len(part) - 1) / 2) * 0.8 / len(part),
+                    r[column],
+                    colour=look.colour(r["line"]),
+                    marker=look.marker(r["line"]),
+                    label=short(r["line"], 40),
+                    size=3.4,
+                )
             if i:
                 axis.axhline(i - 0.5, color=SOFT, linewidth=0.3)
         lines_down(axis, [c.replace("_", " ") for c in columns])
@@ -127,7 +147,9 @@ def paired_effects(table: Table, document: Document) -> Figure | None:
 
 def agreement(table: Table, document: Document) -> Figure | None:
     """Bars of the variants decided alike in all views, right and wrong; a tick where independent errors would lie."""
-    rows = [r for r in rows_of(table) if value_of(r.get("correct")) is not None and value_of(r.get("wrong")) is not None]
+    rows = [
+        r for r in rows_of(table) if value_of(r.get("correct")) is not None and value_of(r.get("wrong")) is not None
+    ]
     total = next((c for c in table.columns if c.startswith("all views")), None)
     if not rows or total is None:
         return None
@@ -136,12 +158,29 @@ def agreement(table: Table, document: Document) -> Figure | None:
     for i, r in enumerate(rows):
         right, wrong, indep = value_of(r["correct"]) or 0.0, value_of(r["wrong"]) or 0.0, value_of(r["indep."])
         axis.barh(i, right, height=0.62, color="#009e73", label="all right", edgecolor="none")
-        axis.barh(i, wrong, left=right, height=0.62, color="#d55e00", label="alike, but wrong", hatch="////",
-                  edgecolor=INK, linewidth=0)
+        axis.barh(
+            i,
+            wrong,
+            left=right,
+            height=0.62,
+            color="#d55e00",
+            label="alike, but wrong",
+            hatch="////",
+            edgecolor=INK,
+            linewidth=0,
+        )
         if ends := interval_of(r[total]):
             value = value_of(r[total]) or 0.0
-            axis.errorbar([value], [i], xerr=[[max(0, value - ends[0])], [max(0, ends[1] - value)]], fmt="none", ecolor=INK,
-                          elinewidth=0.8, capsize=1.8, label="95 % interval of the agreement")
+            axis.errorbar(
+                [value],
+                [i],
+                xerr=[[max(0, value - ends[0])], [max(0, ends[1] - value)]],
+                fmt="none",
+                ecolor=INK,
+                elinewidth=0.8,
+                capsize=1.8,
+                label="95 % interval of the agreement",
+            )
         if indep is not None:
             axis.plot([indep, indep], [i - 0.4, i + 0.4], color=INK, linewidth=1.4, label="all right, if independent")
     one = len(names(rows, "spec")) == 1
@@ -170,8 +209,16 @@ def wording(table: Table, document: Document) -> Figure | None:
             colour, marker = look.colour(r["line"]), look.marker(r["line"])
             axis.plot([shift, 1 + shift], ends, color=colour, linewidth=0.9)
             for x, column in enumerate(("wavelength wording, %", "energy wording, %")):
-                bar(axis, x + shift, r[column], vertical=True, colour=colour, marker=marker, size=3.2,
-                    label=short(r["line"], 40))
+                bar(
+                    axis,
+                    x + shift,
+                    r[column],
+                    vertical=True,
+                    colour=colour,
+                    marker=marker,
+                    size=3.2,
+                    label=short(r["line"], 40),
+                )
         axis.set_xlim(-0.4, 1.4)
         axis.set_ylim(-4, 104)
         axis.set_xticks([0, 1], ["wavelength", "energy"])

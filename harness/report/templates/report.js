@@ -67,11 +67,12 @@ for (const table of document.querySelectorAll("table.sortable")) {
 // -- the explorer ---------------------------------------------------------------------------------------------------
 const island = $("data");
 const D = island ? JSON.parse(island.textContent) : null;
-const PAGE = 100;
+const PAGE = 50;
 const get = (column, i) => D[column].of[D[column].at[i]];
 
+const KEYS = [];
 function keyOf(i) {
-  return [get("spec", i), get("task", i), get("instance", i), get("variant", i), get("view", i), get("template", i),
+  return KEYS[i] ??= [get("spec", i), get("task", i), get("instance", i), get("variant", i), get("view", i), get("template", i),
     D.repeat[i], get("model", i)].join("/");
 }
 const linkTo = (i) => "#/r/" + encodeURIComponent(keyOf(i)).replaceAll("%2F", "/");
@@ -187,6 +188,14 @@ function query() {
   return new URLSearchParams(location.hash.startsWith("#/explore") && at > 0 ? location.hash.slice(at + 1) : "");
 }
 
+function inOrder(column) { // a coded column sorts by its few values, compared once
+  const { of, at } = D[column];
+  const order = of.map((_, k) => k).sort((a, b) => collator.compare(of[a] ?? "", of[b] ?? ""));
+  const place = new Int32Array(of.length);
+  order.forEach((k, n) => { place[k] = n; });
+  return (i) => place[at[i]];
+}
+
 function list(again = true) {
   if (again) {
     const test = passes(query());
@@ -194,13 +203,12 @@ function list(again = true) {
     for (let i = 0; i < D.n; i++) if (test(i)) shown.push(i);
     if (state.sort) {
       const value = {
-        answer: (i) => verdict(i)[0], confidence: (i) => D.confidence[i] ?? -1,
+        answer: (i) => ["right", "abstained", "wrong", "off"].indexOf(verdict(i)[1]), confidence: (i) => D.confidence[i] ?? -1,
         flipped: (i) => (flippedGroup[groupOf[i]] ? 1 : 0),
-      }[state.sort] || ((i) => get(state.sort, i) ?? "");
-      const keyed = shown.map((i) => [value(i), i]);
-      keyed.sort((a, b) => (typeof a[0] === "number" ? a[0] - b[0] : collator.compare(a[0], b[0])) || a[1] - b[1]);
-      if (state.down) keyed.reverse();
-      shown = keyed.map((k) => k[1]);
+      }[state.sort] || inOrder(state.sort);
+      const values = Float64Array.from({ length: D.n }, (_, i) => value(i));
+      shown.sort((a, b) => values[a] - values[b] || a - b);
+      if (state.down) shown.reverse();
     }
   }
   const pages = Math.max(1, Math.ceil(shown.length / PAGE));
@@ -486,4 +494,5 @@ addEventListener("keydown", (e) => {
   }
 });
 route();
+if (D) setTimeout(() => find(""), 100); // the first request opens as fast as the others
 root.dataset.ready = "1";

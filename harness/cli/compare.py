@@ -1,0 +1,127 @@
+"""Compare runs, or the models of a run, on the requests they share.
+
+isoprobe compare RUN_A RUN_B                      every metric, paired by instance; which decisions flipped
+isoprobe compare RUN                              the models of one run against its first
+isoprobe compare RUN_A RUN_B --match instances    runs whose prompts differ, on the instances they share
+isoprobe compare --save-baseline FILE RUN         keep a run as a small JSON file
+isoprobe compare --against FILE RUN               exit status 1 if a metric is worse than the baseline beyond chance
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from ..errors import RunError
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or their names below the reports folder")
+    parser.add_argument("--reports", type=Path, default=Path("reports"), metavar="DIR", help="folder of run folders")
+    parser.add_argument("--model", action="append", default=[], metavar="NAME", help="these models only; repeatable")
+    parser.add_argument(
+        "--match",
+        choices=("requests", "instances"),
+        default="requests",
+        help="what the runs must share: identical requests (default), or instances",
+    )
+    parser.add_argument("--metric", action="append", default=[], metavar="NAME", help="these metrics only; repeatable")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of the comparison (default reports/compare/A-B)"
+    )
+    parser.add_argument(
+        "--save-baseline", type=Path, metavar="FILE", help="write the run as a baseline, and do no more"
+    )
+    parser.add_argument("--against", type=Path, metavar="FILE", help="compare with this baseline, and judge the change")
+    parser.add_argument(
+        "--max-drop",
+        type=float,
+        metavar="POINTS",
+        help="with --against: also fail when a metric is farther from its ideal by more than this",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from ..compare.arms import arms_of, comparisons, matched
+    from ..compare.baseline import arms_against, save
+    from ..compare.pages import flips_csv, page, text
+    from ..compare.paired import compare
+    from ..metrics import METRICS
+    from ..metrics.metric import load as load_metric
+    from ..report.recorded import load
+    from ..report.run import find_run, replace_file
+
+    folders = [find_run(name, args.reports) for name in args.runs]
+    recorded = [load(folder) for folder in folders]
+    if args.save_baseline:
+        if len(recorded) != 1:
+            raise RunError("--save-baseline takes one run; merge several with isoprobe report --out first")
+        save(args.save_baseline, recorded[0])
+        print(
+            f"{args.save_baseline}: {args.save_baseline.stat().st_size / 1000:.0f} kB, "
+            f"{len(recorded[0].outcomes):,} requests of run {recorded[0].run['id']}"
+        )
+        return 0
+    for name in args.metric:
+        load_metric(name)
+    arms = arms_of(list(zip(recorded, folders, strict=True)), args.model)
+    groups = [list(pair) for pair in arms_against(args.against, arms)] if args.against else comparisons(arms)
+    seed = int(recorded[0].run.get("seed", 0))
+    resamples = int(recorded[0].run.get("resamples", 2000))
+    found = []
+    for group in groups:
+        shared = matched(group, args.match)
+        notes = [
+            f"{sum(o.status == 'lost' for o in a.outcomes)} requests of {a.label} are lost"
+            for a in shared
+            if any(o.status == "lost" for o in a.outcomes)
+        ]
+        if args.match == "instances":
+            notes.append("Matched on instances: the prompts may differ, and so may what a difference means")
+        found.append(replace(compare(shared, seed, resamples, args.metric or METRICS), notes=tuple(notes)))
+    names = [*([args.against.stem] if args.against else []), *(str(r.run["id"]) for r in recorded)]
+    title = f"Comparison of {' and '.join(names)}"
+    out = args.out or args.reports / "compare" / "-".join(names)
+    said = text(found, title)
+    replace_file(out / "compare.md", said.encode())
+    replace_file(out / "compare.html", page(found, title, out))
+    replace_file(out / "flips.csv", flips_csv(found))
+    print_summary(found)
+    print(out / "compare.html")
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(said[:900_000])
+    return judge(found, args.max_drop) if args.against else 0
+
+
+def print_summary(found: list) -> None:
+    """The differences that are beyond chance, or that there are none."""
+    from ..compare.pages import differences
+
+    for c in found:
+        changed = [d for d in c.summary if d.significant]
+        print(
+            f"{' and '.join(a.label for a in c.arms[1:])} against {c.arms[0].label}: {c.n_requests:,} requests, "
+            f"{len(c.flips):,} decisions differ"
+        )
+        print(differences(changed, where=True) if changed else "no difference beyond chance (Holm-adjusted, 5 %)")
+
+
+def judge(found: list, max_drop: float | None) -> int:
+    """The exit status of a comparison with a baseline, and why."""
+    bad = 0
+    for c in found:
+        for d in c.summary:
+            far = max_drop is not None and d.nearer is False and abs(d.change.value or 0.0) > max_drop
+            if not (d.worse or far):
+                continue
+            bad += 1
+            why = "beyond chance" if d.worse else f"by more than {max_drop:g}"
+            said = f"{d.metric} on {d.where} ({d.arm}): {d.reference.value:.1f} -> {d.other.value:.1f}, worse {why}"
+            print(f"FAIL {said}")
+            if os.environ.get("GITHUB_ACTIONS") == "true":
+                print(f"::error title=isoprobe compare::{said.replace('%', '%25')}")
+    print("gate on change: " + (f"{bad} metrics are worse" if bad else "holds"))
+    return 1 if bad else 0

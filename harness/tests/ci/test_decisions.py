@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from harness.bootstrap import Resamples
+from harness.errors import SpecError
+from harness.outcome import Estimate
+from harness.report.decisions import Profile, adjusted, decide, detectable, one_sided, profile
+from harness.rows import Rows
+from harness.tests.validity.synthetic import answered, oracle, right_with, row
+
+GATE = {"name": "right", "metric": "accuracy", "at_least": 50}
+
+
+def judged(gates: list[dict], outcomes, holm: bool = False):
+    chosen = profile({"p": {"holm": holm, "gates": gates}}, "p")
+    rows = Rows.of(outcomes)
+    return decide(chosen, rows, Resamples.draw(rows, 400))
+
+
+def test_a_profile_is_a_list_or_says_how_its_gates_are_decided():
+    assert profile({"p": [GATE]}, "p").holm is False
+    assert profile({"p": {"holm": True, "gates": [GATE]}}, "p").holm is True
+    assert profile({"p": [GATE]}, None) == Profile()
+
+
+def test_an_unknown_profile_names_the_nearest():
+    with pytest.raises(SpecError, match="did you mean 'smoke'"):
+        profile({"smoke": [GATE]}, "smok")
+
+
+def test_faults_inside_a_profile_name_their_line():
+    lines = {("p", "gates", 0, "metric"): 7}
+    with pytest.raises(SpecError, match=r"specs/gates\.yaml:7"):
+        profile(
+            {"p": {"holm": True, "gates": [{**GATE, "metric": "acuracy"}]}}, "p", line=lambda path: lines.get(path, 1)
+        )
+
+
+def test_every_verdict_says_what_it_could_have_detected():
+    verdict = judged([GATE], answered(right_with(0.7), n=20))[0]
+    assert "could have detected" in verdict.message
+    assert "points (80 % power)" in verdict.message
+
+
+def test_the_detectable_effect_is_2_80_standard_errors():
+    assert detectable(Estimate(50.0, (40.0, 60.0), 20, 40), 5.0) == pytest.approx(14.0, abs=0.05)
+
+
+def test_without_variance_the_detectable_effect_is_what_n_cannot_exclude():
+    assert detectable(Estimate(100.0, (100.0, 100.0), 37, 40), 0.0) == pytest.approx(100 * (1 - 0.025 ** (1 / 37)))
+
+
+def test_nothing_is_detectable_without_data():
+    assert detectable(Estimate(None, None, 0, 0), 0.0) is None
+
+
+def test_holm_s_adjustment_is_that_of_the_textbook():
+    assert adjusted([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_p_values_of_the_truth_on_the_bound_are_uniform():
+    random = np.random.default_rng(1)
+    draws = random.standard_normal((4000, 15))
+    p = [one_sided(d.mean(), d.std(ddof=1) / np.sqrt(15), 15) for d in draws]
+    assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.01)
+
+
+def test_a_narrow_pass_on_the_interval_does_not_survive_many_gates():
+    rows = [row(instance=f"i{i}", choice="A" if i % 4 else "B") for i in range(40)]  # 75 %, SE 7
+    gate = {**GATE, "at_least": 60, "on": "interval", "min_instances": 2}
+    alone = judged([gate], rows, holm=True)
+    many = judged([{**gate, "name": f"g{i}"} for i in range(20)], rows, holm=True)
+    assert (alone[0].result, {v.result for v in many}) == ("pass", {"undecided"})
+
+
+def test_a_gate_on_the_estimate_that_is_missed_by_chance_is_undecided_not_failed():
+    rows = [row(instance=f"i{i}", choice="A" if i % 2 else "B") for i in range(12)]  # 50 %, SE 14
+    gate = {**GATE, "at_least": 55}
+    assert (judged([gate], rows)[0].result, judged([gate], rows, holm=True)[0].result) == ("fail", "undecided")
+
+
+def test_a_clear_failure_stays_a_failure():
+    assert judged([{**GATE, "at_least": 95}], answered(right_with(0.3), n=20), holm=True)[0].result == "fail"
+
+
+def test_a_clear_pass_stays_a_pass_among_sixty_verdicts():
+    gates = [{**GATE, "name": f"g{i}", "on": "interval"} for i in range(60)]
+    assert {v.result for v in judged(gates, answered(oracle, n=30), holm=True)} == {"pass"}
+
+
+def test_an_arm_without_usable_replies_fails_under_holm_too():
+    rows = [row(instance=f"i{i}", status="truncated") for i in range(10)]
+    assert judged([GATE], rows, holm=True)[0].result == "fail"
+
+
+def test_false_failures_of_many_true_gates_are_rare_under_holm():
+    random, wrong = np.random.default_rng(5), 0
+    for _ in range(40):
+        rows = [
+            row(instance=f"i{i}", view=f"v{v}", choice="A" if random.random() < 0.7 else "B")
+            for i in range(30)
+            for v in range(8)
+        ]
+        gates = [{**GATE, "at_least": 70, "where": {"view": "*"}}]
+        wrong += any(v.result == "fail" for v in judged(gates, rows, holm=True))
+    assert wrong <= 4

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.bootstrap import Resamples
+from harness.cli import compare as command
+from harness.compare.arms import arms_of, comparisons, matched
+from harness.compare.paired import compare, flips
+from harness.errors import RunError
+from harness.report.recorded import Recorded
+from harness.report.run import OutcomeLog, write_run
+from harness.rows import Rows
+from harness.tests.validity.synthetic import answered, oracle, right_with, row
+
+RUN = {"id": "a", "seed": 3, "resamples": 400, "specs": {"s": {"sha256": "1", "version": 1}}, "models": {}}
+
+
+def run_folder(folder: Path, outcomes, **more) -> Path:
+    write_run(folder, {**RUN, "id": folder.name, **more}, [o.key for o in outcomes])
+    with OutcomeLog(folder) as log:
+        for o in outcomes:
+            log.append(o)
+    return folder
+
+
+def arms(**outcomes):
+    runs = [(Recorded({**RUN, "id": name}, tuple(rows)), None) for name, rows in outcomes.items()]
+    return arms_of(runs)
+
+
+def hashed(outcomes, salt: str = ""):
+    return [
+        replace(o, request_sha256=hashlib.sha256(f"{o.instance} {o.variant} {o.view} {salt}".encode()).hexdigest())
+        for o in outcomes
+    ]
+
+
+def call(*words: str) -> int:
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    command.arguments(parser)
+    return command.run(parser.parse_args(words))
+
+
+def by_metric(found, metric: str):
+    return next(d for d in found.summary if d.metric == metric)
+
+
+def test_a_difference_is_that_of_the_values_on_shared_requests():
+    found = compare(matched(arms(a=answered(oracle, n=8), b=answered(right_with(0.5), n=8))), resamples=300)
+    d = by_metric(found, "accuracy")
+    assert d.change.value == pytest.approx(d.other.value - d.reference.value)
+    assert d.change.interval[0] < d.change.value < d.change.interval[1]
+    assert d.worse
+
+
+def test_two_runs_that_decide_alike_do_not_differ():
+    same = answered(right_with(0.6), n=6)
+    found = compare(matched(arms(a=same, b=same)), resamples=200)
+    assert {d.change.value for d in found.summary} == {0.0}
+    assert not any(d.significant for d in found.summary)
+    assert found.flips == ()
+
+
+def test_the_interval_is_paired_and_clustered_by_instance():
+    """Equal to resampling the per-instance differences themselves."""
+    a, b = answered(right_with(0.8), n=12), answered(right_with(0.6), n=12, model="m2")
+    found = compare(matched(arms(a=a, b=b)), seed=5, resamples=500, metrics=["accuracy"])
+    rows = Rows.of(a)
+    weights = Resamples.draw(rows, 500, 5).weights
+    now = {o.key.rsplit("/", 1)[0]: bool(o.correct) for o in b}
+    gain = np.array([now[o.key.rsplit("/", 1)[0]] - float(bool(o.correct)) for o in rows.outcomes])
+    sums = np.bincount(rows.unit, gain, len(rows.units))
+    drawn = 100 * weights @ sums / (weights @ np.bincount(rows.unit, minlength=len(rows.units)))
+    assert by_metric(found, "accuracy").change.interval == pytest.approx(tuple(np.quantile(drawn, (0.025, 0.975))))
+
+
+def test_requests_that_only_one_run_has_are_left_out_and_counted():
+    everything = answered(oracle, n=4)
+    found = matched(arms(a=everything, b=everything[:10]))
+    assert [(len(a.outcomes), a.left_out) for a in found] == [(10, len(everything) - 10), (10, 0)]
+
+
+def test_different_prompts_are_refused_and_the_first_difference_is_named():
+    rows = hashed(answered(oracle, n=2))
+    other = [replace(o, readout="option_letters", request_sha256="f" * 64) for o in rows]
+    with pytest.raises(RunError, match=r"compare/.*readout 'decision' against 'option_letters'.*--match instances"):
+        matched(arms(a=[replace(o, readout="decision") for o in rows], b=other))
+
+
+def test_matching_instances_compares_other_prompts_on_the_same_instances():
+    rows = hashed(answered(oracle, n=3))
+    other = [replace(o, request_sha256="f" * 64) for o in rows if not o.instance.endswith("2")]
+    found = matched(arms(a=rows, b=other), "instances")
+    assert {o.instance for o in found[0].outcomes} == {o.instance for o in other}
+
+
+def test_runs_of_other_suites_share_nothing():
+    with pytest.raises(RunError, match="share no request"):
+        matched(arms(a=[row(spec="s")], b=[row(spec="t")]))
+
+
+def test_several_models_stand_against_the_first():
+    found = arms(a=answered(oracle, n=2), b=answered(oracle, n=2, model="x") + answered(oracle, n=2, model="y"))
+    assert [[a.label for a in group] for group in comparisons(found)] == [["m", "x", "y"]]
+
+
+def test_the_same_models_in_two_runs_are_compared_model_by_model():
+    rows = answered(oracle, n=2) + answered(oracle, n=2, model="x")
+    assert [[a.label for a in group] for group in comparisons(arms(a=rows, b=rows))] == [["a", "b"], ["a", "b"]]
+
+
+def test_one_arm_alone_is_refused():
+    with pytest.raises(RunError, match="two runs"):
+        comparisons(arms(a=[row()]))
+
+
+def test_flips_say_what_broke_and_what_was_repaired():
+    a = [row(variant="v0", choice="A"), row(variant="v1", choice="B"), row(variant="v2", choice="B"), row(variant="v3")]
+    b = [
+        row(variant="v0", choice="B"),
+        row(variant="v1", choice="A"),
+        row(variant="v2", choice="C"),
+        row(variant="v3", status="truncated"),
+    ]
+    assert [(f.where[3], f.kind, f.other) for f in flips(arms(a=a, b=b))] == [
+        ("v0", "broken", "B"),
+        ("v3", "broken", "(truncated)"),
+        ("v1", "repaired", "A"),
+        ("v2", "otherwise", "C"),
+    ]
+
+
+def test_a_large_family_of_metrics_still_finds_a_large_effect():
+    found = compare(matched(arms(a=answered(oracle, n=10), b=answered(right_with(0.4), n=10))), resamples=200)
+    assert sum(d.adjusted_p is not None for d in found.summary) > 10
+    assert by_metric(found, "core_accuracy").adjusted_p < 0.01
+
+
+def test_every_difference_says_what_it_could_have_detected():
+    found = compare(matched(arms(a=answered(oracle, n=6), b=answered(right_with(0.5), n=6))), resamples=200)
+    d = by_metric(found, "accuracy")
+    assert 0 < d.detectable < 100
+
+
+def test_the_command_writes_a_page_markdown_and_csv(tmp_path, capsys):
+    a, b = run_folder(tmp_path / "a", answered(oracle, n=4)), run_folder(tmp_path / "b", answered(right_with(0.4), n=4))
+    assert call(str(a), str(b), "--out", str(tmp_path / "c")) == 0
+    assert {p.name for p in (tmp_path / "c").iterdir()} == {"compare.md", "compare.html", "flips.csv"}
+    assert "farther from ideal" in capsys.readouterr().out
+
+
+def test_the_page_of_hostile_names_holds_no_markup_of_theirs(tmp_path):
+    bad = [replace(o, choice="<script>x", correct=False) for o in answered(oracle, n=2)]
+    a, b = run_folder(tmp_path / "a", answered(oracle, n=2)), run_folder(tmp_path / "b", bad)
+    call(str(a), str(b), "--out", str(tmp_path / "c"))
+    assert "<script>x" not in (tmp_path / "c" / "compare.html").read_text()
+
+
+def test_a_run_holds_against_its_own_baseline(tmp_path):
+    folder, base = run_folder(tmp_path / "a", hashed(answered(right_with(0.7), n=6))), tmp_path / "base.json"
+    assert call("--save-baseline", str(base), str(folder)) == 0
+    assert call("--against", str(base), str(folder), "--out", str(tmp_path / "c")) == 0
+
+
+def test_a_worse_run_fails_against_the_baseline(tmp_path, capsys):
+    good = hashed(answered(oracle, n=10))
+    base = tmp_path / "base.json"
+    call("--save-baseline", str(base), str(run_folder(tmp_path / "a", good)))
+    worse = hashed(answered(right_with(0.5), n=10))
+    assert call("--against", str(base), str(run_folder(tmp_path / "b", worse)), "--out", str(tmp_path / "c")) == 1
+    assert re.search(r"FAIL accuracy on .*100.0 -> ", capsys.readouterr().out)
+
+
+def test_a_better_run_holds(tmp_path):
+    base = tmp_path / "base.json"
+    call("--save-baseline", str(base), str(run_folder(tmp_path / "a", hashed(answered(right_with(0.5), n=10)))))
+    assert (
+        call(
+            "--against",
+            str(base),
+            str(run_folder(tmp_path / "b", hashed(answered(oracle, n=10)))),
+            "--metric",
+            "accuracy",
+            "--out",
+            str(tmp_path / "c"),
+        )
+        == 0
+    )
+
+
+def test_a_small_drop_fails_only_where_max_drop_says_so(tmp_path):
+    good = hashed(answered(oracle, n=10))
+    one_wrong = [replace(good[0], choice="zzz", correct=False), *good[1:]]
+    base = tmp_path / "base.json"
+    call("--save-baseline", str(base), str(run_folder(tmp_path / "a", good)))
+    words = [
+        "--against",
+        str(base),
+        str(run_folder(tmp_path / "b", one_wrong)),
+        "--metric",
+        "accuracy",
+        "--out",
+        str(tmp_path / "c"),
+    ]
+    assert (call(*words), call(*words, "--max-drop", "0.01")) == (0, 1)
+
+
+def test_a_baseline_of_other_prompts_is_refused(tmp_path):
+    base = tmp_path / "base.json"
+    call("--save-baseline", str(base), str(run_folder(tmp_path / "a", hashed(answered(oracle, n=2)))))
+    with pytest.raises(RunError, match="asked different things"):
+        call(
+            "--against",
+            str(base),
+            str(run_folder(tmp_path / "b", hashed(answered(oracle, n=2), "new"))),
+            "--out",
+            str(tmp_path / "c"),
+        )
+
+
+def test_a_baseline_is_small_and_has_a_line_an_instance(tmp_path):
+    rows = hashed(answered(oracle, n=48))
+    base = tmp_path / "base.json"
+    call("--save-baseline", str(base), str(run_folder(tmp_path / "a", rows)))
+    text = base.read_text()
+    assert len(text) < 60 * len(rows)  # bytes a request
+    assert sum(line.startswith('["') for line in text.splitlines()) == len({(o.task, o.instance) for o in rows})
+    assert json.loads(text)["run"] == "a"
+
+
+def test_an_incomplete_run_cannot_become_a_baseline(tmp_path):
+    folder = run_folder(tmp_path / "a", [row(), row(view="table_ev")])
+    lines = (folder / "outcomes.jsonl").read_text().splitlines(keepends=True)
+    (folder / "outcomes.jsonl").write_text(lines[0])
+    with pytest.raises(RunError, match="1 requests of run 'a' are lost"):
+        call("--save-baseline", str(tmp_path / "base.json"), str(folder))
+
+
+@pytest.mark.parametrize("text, said", [("{", "cannot be read"), ("{}", "not a baseline")])
+def test_a_broken_baseline_says_what_to_do(tmp_path, text, said):
+    (tmp_path / "base.json").write_text(text)
+    with pytest.raises(RunError, match=said):
+        call(
+            "--against",
+            str(tmp_path / "base.json"),
+            str(run_folder(tmp_path / "a", [row()])),
+            "--out",
+            str(tmp_path / "c"),
+        )
