@@ -133,8 +133,8 @@ def _values(document: Document, figures: Mapping[str, bytes]) -> dict[str, Any]:
         "numbers": list(_numbers(document)),
         "failures": list(_failures(document)),
         "reading": f"Value [95 % interval]: {document.resamples.kind} interval from "
-        f"{len(document.resamples.weights):,} resamples of instances, seed {document.resamples.seed}; all views, variants and models of an instance "
-        "stay together.",
+        f"{len(document.resamples.weights):,} resamples of instances, seed {document.resamples.seed}; "
+        "all views, variants and models of an instance stay together.",
         "legend": [text for mark, text in LEGEND.items() if mark in marks],
         "tables": [_table(t, figures) for t in document.tables],
         "provenance": provenance.sections(document.run),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import time
 
 import pytest
 
@@ -214,21 +213,33 @@ def test_five_thousand_requests_fit_and_the_explorer_answers_within_a_tenth_of_a
     page.open((tmp_path / "report.html").as_uri())
     page.run("location.hash = '#/explore'")
     page.wait(f"{ROWS} === 50")
-    time.sleep(0.5)
-    spent = page.run("""(async () => {
-      const took = [], frame = () => new Promise(done => requestAnimationFrame(() => setTimeout(done)));
-      const act = async (name, value) => { const field = document.getElementById('f-' + name); field.value = value;
-        await frame(); const start = performance.now(); field.dispatchEvent(new Event('input', {bubbles: true}));
-        document.body.getBoundingClientRect(); took.push(performance.now() - start); };
-      for (const [name, value] of [['answer', 'wrong'], ['answer', ''], ['flipped', 'yes'], ['flipped', ''],
-        ['q', 'plot_ev'],
-        ['q', ''], ['view', 'plot_nm'], ['view', '']]) await act(name, value);
-      for (const button of document.querySelectorAll('#list th button')) { await frame();
-        const start = performance.now(); button.click(); document.body.getBoundingClientRect(); took.push(performance.now() - start); }
-      for (const i of [3, 30, 45]) { const link = document.querySelectorAll('#list tbody a')[i].getAttribute('href');
-        await frame(); const start = performance.now(); history.pushState(null, '', link); route();
-        document.body.getBoundingClientRect(); took.push(performance.now() - start);
-        history.pushState(null, '', '#/explore'); route(); }
-      return took.sort((a, b) => a - b); })()""")
-    print(f"median {spent[len(spent) // 2]:.0f} ms, slowest {spent[-1]:.0f} ms of {len(spent)} actions")
-    assert spent[int(0.9 * len(spent))] < 100  # one in ten may meet another program on a busy machine
+    page.call("Performance.enable", timeDomain="threadTicks")  # computing time, whatever else the machine does
+    inputs = [("answer", "wrong"), ("answer", ""), ("flipped", "yes"), ("flipped", ""), ("q", "plot_ev"), ("q", "")]
+    actions = [
+        f"(() => {{ const field = document.getElementById('f-{name}'); field.value = '{value}'; "
+        "field.dispatchEvent(new Event('input', {bubbles: true})); })()"
+        for name, value in inputs
+    ]
+    actions += [f"document.querySelectorAll('#list th button')[{i}].click()" for i in range(10)]
+    for i in (3, 30, 45):
+        actions += [
+            f"location.hash = document.querySelectorAll('#list tbody a')[{i}].getAttribute('href')",
+            "location.hash = '#/explore'",
+        ]
+    spent = [computing(page, action) for action in actions]
+    print(f"median {sorted(spent)[len(spent) // 2]:.0f} ms, slowest {max(spent):.0f} ms of {len(spent)} actions")
+    assert max(spent) < 100
+
+
+def computing(page: browser.Page, action: str) -> float:
+    """Milliseconds of the page's thread for an action and the two frames after it."""
+
+    def spent() -> float:
+        metrics = {m["name"]: m["value"] for m in page.call("Performance.getMetrics")["metrics"]}
+        return 1000 * metrics["TaskDuration"]
+
+    start = spent()
+    page.run(
+        f"{action}; new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+    )
+    return spent() - start

@@ -128,7 +128,8 @@ def test_a_missing_picture_leaves_a_gap(tmp_path):
 
 def test_a_figure_in_the_page_keeps_its_drawing_and_loses_everything_else():
     source = (
-        b'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="72pt" height="36pt">'
+        b'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        b'width="72pt" height="36pt">'
         b'<style>*{}</style><script>x()</script><g id="a" onclick="x()"><path d="M0 0" style="fill: #1b2027"/>'
         b'<use xlink:href="#a"/><use xlink:href="http://x/y"/><text style="font: bold 7px Sans">t</text></g></svg>'
     )
