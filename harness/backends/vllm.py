@@ -22,7 +22,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,12 @@ class Vllm(Chat):
             raise FatalError(f"model {config.name}: no vLLM server runs; a run starts one, or give its base_url")
         super().__init__(config, meter)
         self._decisions: Decisions | None = None
+
+    def parse(self, request: Request, data: Mapping[str, Any]) -> Response:
+        """As for any chat; the provider says whether this server stops loops: 0 loops is not unknown."""
+        detects = "repetition_detection" in self.config.options.get("extra_body", {})
+        reply = super().parse(request, data)
+        return reply if reply.provider else replace(reply, provider="vllm, loop detector" if detects else "vllm")
 
     async def complete(self, request: Request) -> Response:
         if request.readout != "decision":
@@ -77,6 +84,13 @@ class Server:
             self.process.kill()
             self.process.wait(5.0)
 
+    def death(self) -> str:
+        """What to tell when it ended before it was stopped; "" while it lives."""
+        if self.alive():
+            return ""
+        return (f"the vLLM server at {self.base_url} ended by itself with status {self.process.returncode}; every reply "
+                f"so far is kept: run again to go on. Its log is {self.log}, the last lines:\n{self.last_lines()}")
+
     def last_lines(self) -> str:
         """The end of the log."""
         try:
@@ -98,6 +112,11 @@ def command(config: ModelConfig, port: int) -> list[str]:
     if config.adapter:
         args += ["--enable-lora", "--lora-modules", json.dumps({"name": model_id(config), "path": config.adapter})]
     return [*args, *map(str, options.get("serve_args", ())), *map(str, options.get("fast_args", ()))]
+
+
+def same_server(one: ModelConfig, other: ModelConfig) -> bool:
+    """Whether one server can answer for both: two readouts of the same weights need the memory once."""
+    return command(one, 0) == command(other, 0) and one.options.get("env") == other.options.get("env")
 
 
 def serve(

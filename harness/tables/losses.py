@@ -10,8 +10,8 @@ from ..outcome import STATUSES, Outcome, Table
 from ..rows import Rows
 from .suite import cells, estimates, table
 
-DETECTORS = ("vllm",)
-"""Servers that stop a loop and say so. Elsewhere loops end as truncations, and the entry is n/a, not 0."""
+DETECTOR = "loop detector"
+"""Said by the provider of servers that stop a loop. Elsewhere loops end as truncations: the entry is n/a, not 0."""
 
 
 def usable_rows(rows: Rows, resamples: Resamples) -> Table | None:
@@ -72,9 +72,7 @@ def fate(o: Outcome) -> str:
 
 def detects_loops(o: Outcome) -> bool:
     """Whether the server behind an outcome reports loops."""
-    return o.finish_reason == "repetition" or any(
-        name in f"{o.provider} {o.notes.get('server', '')}".lower() for name in DETECTORS
-    )
+    return o.finish_reason == "repetition" or DETECTOR in o.provider
 
 
 def near_misses(rows: Rows, resamples: Resamples) -> Table | None:

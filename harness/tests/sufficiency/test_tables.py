@@ -78,7 +78,7 @@ def test_losses_partition_the_attempted_rows() -> None:
 
 
 def test_repetition_is_a_number_where_the_server_has_a_detector() -> None:
-    assert 0.0 == cell("row_losses", [outcome("1", "text", "plain", "A", provider="vllm")], "repetition")
+    assert 0.0 == cell("row_losses", [outcome("1", "text", "plain", "A", provider="vllm, loop detector")], "repetition")
     assert 100.0 == cell("row_losses", [outcome("1", "text", "plain", None, status="repetition")], "repetition")
 
 
