@@ -204,7 +204,8 @@ class SpectraFamily:
         truth = self._truth(instance, variant, task)
         facts = {**truth.facts, "unit": view.unit, "order": view.order}
         if probe:
-            truth = replace(truth, relation="same", core=False, facts={**facts, "probe": interface.kind_of(probe), "base": base})
+            facts |= {"probe": interface.kind_of(probe), "base": base}
+            truth = replace(truth, relation="same", core=False, facts=facts)
         else:
             truth = replace(truth, facts=facts)
         request = Request(

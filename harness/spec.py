@@ -8,6 +8,7 @@ import string
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +215,7 @@ def _check_tasks(file: YamlFile) -> Iterable[Problem]:
             for unknown in sorted(used - PLACEHOLDERS):
                 yield file.problem(where, f"{{{unknown}}} is not a placeholder{near(unknown, sorted(PLACEHOLDERS))}")
         bands = task.get("bands_nm", [])
-        if any(b <= a for a, b in zip(bands, bands[1:], strict=False)):
+        if any(b <= a for a, b in pairwise(bands)):
             yield file.problem((*path, "bands_nm"), f"boundaries must ascend, not {bands}")
         for setting in ("windows_nm", "intervals_nm"):
             for i, (lo, hi) in enumerate(task.get(setting, [])):

@@ -55,7 +55,8 @@ def ratio(ours, theirs, rounds: int = 3) -> tuple[float, float, float]:
     """Median over rounds of ours / theirs, measured in turn, and the two medians."""
     pairs = [(cpu_seconds(ours), cpu_seconds(theirs)) for _ in range(rounds)]
     middle = rounds // 2
-    return (sorted(a / b for a, b in pairs)[middle], sorted(a for a, _ in pairs)[middle], sorted(b for _, b in pairs)[middle])
+    ratios, ours_s, theirs_s = (sorted(v) for v in zip(*((a / b, a, b) for a, b in pairs), strict=True))
+    return ratios[middle], ours_s[middle], theirs_s[middle]
 
 
 def repeats(views: str = "all") -> tuple[list[str], int]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import RunError
 
-SPECS = ("metasurface-main", "metasurface-scope", "gold-main", "gold-scope")
+SPECS = ("metasurface-main", "metasurface-scope")
 MODELS = ("oracle", "abstain-on-truncation", "smollm2")
 
 

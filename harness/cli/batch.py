@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action = actions.add_parser(name)
         action.add_argument("file", type=Path, metavar="FILE.jsonl", help=what)
         action.add_argument("--model", required=True, help="a model as for pytest --model")
-        action.add_argument("--store", type=Path, default=Path(".isoprobe") / "replies.sqlite", help="file of stored replies")
+        action.add_argument("--store", type=Path, default=Path(".isoprobe") / "replies.sqlite", help="file of replies")
     action.add_argument("--keys", type=Path, required=True, help="the .keys file that the export wrote")
     out = actions.choices["export"]
     out.add_argument("--spec", action="append", default=[], help="probe families; all when left out")
@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
             counts = batch.absorb(asker, args.file, args.keys)
         finally:
             asker.close()
-    print(f"{counts['replies']:,} replies stored, {counts['errors']:,} errors, {counts['missing']:,} requests without a line, "
-          f"{counts['unknown']:,} lines of other exports")
+    print(f"{counts['replies']:,} replies stored, {counts['errors']:,} errors, {counts['missing']:,} requests without a "
+          f"line, {counts['unknown']:,} lines of other exports")
     return 1 if counts["errors"] or counts["missing"] else 0
 
 

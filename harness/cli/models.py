@@ -14,7 +14,7 @@ from ..spec import declaration
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="these only")
-    parser.add_argument("--check", metavar="NAME", help="send this model one text and one image request, and show the replies")
+    parser.add_argument("--check", metavar="NAME", help="send this model one text and one image request; show the replies")
 
 
 def run(args: argparse.Namespace) -> int:

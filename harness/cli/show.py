@@ -43,8 +43,8 @@ def describe(request: Request) -> str:
         lines += ["--- system", request.system]
     lines.append("--- user")
     for part in request.evidence:
-        lines.append(f"[{part.media_type}, {len(part.image):,} bytes, sha256 {part.sha256[:12]}]" if part.image else part.text)
-        lines.append("")
+        shown = f"[{part.media_type}, {len(part.image):,} bytes, sha256 {part.sha256[:12]}]" if part.image else part.text
+        lines += [shown, ""]
     return "\n".join(lines) + request.prompt
 
 
@@ -84,7 +84,8 @@ def find(specs: Iterable[Spec], text: str) -> tuple[Spec, RequestKey]:
             elif words[0].split("-")[0] in key.instance:
                 nearby.add(f"{key.instance}-{key.variant}")
     if not found:
-        raise KeyLookupError(f"{text!r} is no request of {', '.join(s.name for s in specs)}{near(words[0], sorted(nearby)[:5000])[:300]}")
+        hint = near(words[0], sorted(nearby)[:5000])[:300]
+        raise KeyLookupError(f"{text!r} is no request of {', '.join(s.name for s in specs)}{hint}")
     if len(found) > 1:
         some = "\n  ".join(str(k) for _, k in found[:8])
         raise KeyLookupError(f"{text!r} fits {len(found)} requests; say which, for example\n  {some}")

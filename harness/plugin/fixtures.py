@@ -90,7 +90,8 @@ def asker(run: Run) -> Asker:
         limits = Limits(max_cost_usd=run.option("max_cost"), max_requests=run.option("max_requests"),
                         share=1 / run.processes)
         run.asker = Asker(run.reachable, store, run.build, prompts.compose, ahead.upcoming, limits,
-                          lambda event: run.events.append((event.kind, event.model, event.text)), run=run.id, offline=run.option("replay") is not None)
+                          lambda event: run.events.append((event.kind, event.model, event.text)), run=run.id,
+                          offline=run.option("replay") is not None)
         run.closers.append(store.close)
         run.closers.append(run.asker.close)
     return run.asker

@@ -7,12 +7,16 @@ addresses from their controller. Ctrl-C, a crash of this process or the end of t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ..errors import FatalError
 from .options import Run
+
+if TYPE_CHECKING:
+    from ..backends.vllm import Server
 
 
 def needed(run: Run) -> list[str]:
@@ -29,16 +33,29 @@ def start(run: Run, config: pytest.Config) -> Mapping[str, str]:
     if run.option("replay") or run.option("dry_run") or config.option.collectonly:
         return run.served
     for name in needed(run):
-        if name not in run.served:
-            from ..backends.vllm import serve
+        if name in run.served:
+            continue
+        from ..backends.vllm import same_server, serve
 
-            try:
-                server = serve(run.models[name], run.folder, lambda text: say(config, text))
-            except FatalError as error:
-                raise pytest.UsageError(str(error)) from None
-            run.closers.append(server.stop)
-            run.served[name] = server.base_url
+        twin = next((n for n in run.served if same_server(run.models[n], run.models[name])), None)
+        if twin is not None:
+            run.served[name] = run.served[twin]
+            continue
+        try:
+            server = serve(run.models[name], run.folder, lambda text: say(config, text))
+        except FatalError as error:
+            raise pytest.UsageError(str(error)) from None
+        run.closers.append(partial(end, server, config))
+        run.served[name] = server.base_url
     return run.served
+
+
+def end(server: Server, config: pytest.Config) -> None:
+    """Stop a server; one that has ended by itself is news."""
+    news = server.death()
+    server.stop()
+    if news:
+        say(config, news)
 
 
 def say(config: pytest.Config, text: str) -> None:

@@ -138,4 +138,5 @@ def json_rows(header: list[str], rows: Sequence[Sequence[str]]) -> str:
     return f'{{\n  "columns": [{names}],\n  "rows": [\n{body}\n  ]\n}}'
 
 
-WRITERS: dict[str, Callable[[list[str], Sequence[Sequence[str]]], str]] = {"csv": csv, "markdown": markdown, "json": json_rows}
+Writer = Callable[[list[str], Sequence[Sequence[str]]], str]
+WRITERS: dict[str, Writer] = {"csv": csv, "markdown": markdown, "json": json_rows}

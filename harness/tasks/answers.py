@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,12 +18,12 @@ def band_key(lo: float, hi: float) -> str:
 
 
 def band_keys(bounds: Sequence[float]) -> tuple[str, ...]:
-    return tuple(band_key(lo, hi) for lo, hi in zip(bounds, bounds[1:], strict=False))
+    return tuple(band_key(lo, hi) for lo, hi in pairwise(bounds))
 
 
 def band_of(nm: float, bounds: Sequence[float]) -> str | None:
     """Key of the band that holds ``nm``, or None outside all."""
-    for lo, hi in zip(bounds, bounds[1:], strict=False):
+    for lo, hi in pairwise(bounds):
         if lo <= nm <= hi:
             return band_key(lo, hi)
     return None

@@ -70,7 +70,8 @@ def test_a_task_without_its_settings_says_which_one_it_needs(tmp_path):
 def test_an_unknown_dataset_property_is_named_with_its_line(tmp_path):
     path = changed(tmp_path, ("polarization: y}", "polarisation: y}"))
     (found,) = problems(path)
-    assert found.startswith(f"x.yaml:{line_of(path, 'polarisation')}: dataset.polarisation: unknown property; did you mean 'polarization'?")
+    assert found.startswith(f"x.yaml:{line_of(path, 'polarisation')}: dataset.polarisation: unknown property; "
+                            "did you mean 'polarization'?")
 
 
 def test_an_unknown_spec_name_gets_the_near_match():
