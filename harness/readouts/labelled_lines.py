@@ -40,9 +40,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..probe import Claim, Reading, Request, Response
+from .text import without_thinking
 
-REASONING = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<|channel>thought", "<channel|>"))
-"""How models mark the reasoning that precedes a reply."""
 _LONGEST = 20_000
 """A longer value is out of every space."""
 _EDGE = " \t*_`\"'“”‘’.,;:!()<>#"
@@ -54,7 +53,7 @@ _NOT_LETTER = re.compile(r"[^a-z0-9]")
 
 def read(request: Request, response: Response) -> Reading:
     """The answer (the field about ``answer``) and the claims (all other fields) of one reply."""
-    text = without_reasoning(response.text)
+    text = without_thinking(response.text)
     fields = request.answer.get("lines") or [{**request.answer, "label": "ANSWER", "about": "answer"}]
     if len(fields) == 1 and not fields[0]["label"]:
         found, notes = _closing_array(text, fields[0])
@@ -68,32 +67,6 @@ def read(request: Request, response: Response) -> Reading:
         notes = {**notes, "near_miss_by_field": slips}
     claims = tuple(Claim(about, value) for about, value in values.items() if about != "answer" and value is not None)
     return Reading(values.get("answer"), claims=claims, missing=missing, near_misses=tuple(slips.values()), notes=notes)
-
-
-def without_reasoning(text: str) -> str:
-    """The reply without its reasoning. A block that never closes takes the rest with it, a lone end all before it."""
-    for start, end in REASONING:
-        text = _without(text, start, end)
-    return text
-
-
-def _without(text: str, start: str, end: str) -> str:
-    kept: list[str] = []
-    at, opens = 0, text.find(start)
-    closes = text.find(end)
-    while opens >= 0 or closes >= 0:
-        if closes >= 0 and (opens < 0 or closes < opens):
-            kept = []  # the block was opened in the prompt
-            at = closes + len(end)
-        else:
-            kept.append(text[at:opens])
-            if closes < 0:
-                return "".join(kept)
-            at = closes + len(end)
-        if 0 <= opens < at:
-            opens = text.find(start, at)
-        closes = text.find(end, at)
-    return "".join([*kept, text[at:]])
 
 
 def _labelled(text: str, fields: Sequence[Mapping[str, Any]]) -> list[tuple[str | None, str]]:

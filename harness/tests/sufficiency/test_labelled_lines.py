@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.probe import Reading, Request, RequestKey, Response
-from harness.readouts.labelled_lines import read, without_reasoning
+from harness.readouts.labelled_lines import read
+from harness.readouts.text import without_thinking
 
 PARITY = {"space": "choice", "values": ["even", "odd", "neither"]}
 GENRES = {"space": "set", "members": ["Crime", "Drama", "Sci-Fi"], "min": 1}
@@ -128,4 +129,4 @@ def test_a_megabyte_of_anything_is_read_in_a_moment(unit: str) -> None:
 
 
 def test_reasoning_is_taken_out_wherever_it_stands() -> None:
-    assert "a b" == without_reasoning("a<think>x</think> b")
+    assert "a b" == without_thinking("a<think>x</think> b")
