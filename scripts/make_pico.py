@@ -30,6 +30,7 @@ from torch.nn import functional as F
 
 ROOT = Path(__file__).resolve().parents[1]
 HIDDEN, LAYERS, HEADS, KV, DIM, MLP = 192, 4, 4, 1, 64, 640
+ASKED = ("Question", "lowest", "highest", "longer", "shorter", "lower", "higher")
 SHARP = 10.0
 BINS = np.arange(450.0, 801.0, 5.0)
 
@@ -89,16 +90,18 @@ class Pico(nn.Module):
             nn.init.zeros_(layer.mlp.down_proj.weight)
 
     @torch.no_grad()
-    def prepare(self, token_to_id) -> None:
+    def prepare(self, vocabulary: dict[str, int]) -> None:
         """Start where digits are numbers already, so that training need not find that out.
 
         Residual dimensions: 0 constant, 1 value of a digit, 2 digit, 3 end of a line, 4 lead of a response, 19 lead of
         one that starts with 1; then 10 the three digits before this token as a fraction, 14 the digit five places back
         (the leading one of an axis value), 18 whether a digit stands before; 11-13 and 15-17 numbers and digits as
-        they stood 4, 8 and 12 tokens back, at the end of a row its other columns.
+        they stood 4, 8 and 12 tokens back, at the end of a row its other columns. 21 and 22 mark words, see
+        ``look_for_words``; 24-59 hold what ``look_for_extremes`` finds.
         """
+        token_to_id = vocabulary.__getitem__
         e = self.embed_tokens.weight
-        e[:, :21] = 0
+        e[:, :60] = 0
         e[:, 0] = 0.3
         for d in range(10):
             e[token_to_id(str(d)), 1], e[token_to_id(str(d)), 2] = 0.3 * d / 9, 0.3
@@ -109,24 +112,24 @@ class Pico(nn.Module):
         self.look_back(first, (1, 2, 3, 5))
         self.look_back(second, (4, 8, 12, 1))
         for layer in (first, second):
-            layer.self_attn.o_proj.weight *= 0.15
-            layer.self_attn.o_proj.weight[:21] = 0
+            layer.self_attn.o_proj.weight.zero_()
         v, o = first.self_attn.v_proj.weight, first.self_attn.o_proj.weight
         v[0] = 0
         v[0, 1] = 1
         for h, share in enumerate((0.001, 0.01, 0.1)):
-            o[10, h * DIM] = 1.1 * share
-        o[14, 3 * DIM] = 0.11
+            o[10, h * DIM] = 0.15 * share
+        o[14, 3 * DIM] = 0.015
         v[1] = 0
         v[1, 2] = 1
         o[18, DIM * 0 + 1] = 0.04
         v, o = second.self_attn.v_proj.weight, second.self_attn.o_proj.weight
         v[:3] = 0
         v[0, 10] = v[1, 14] = v[2, 19] = 1
-        o[10, 2] = 0.197  # a response that starts with 1
+        o[10, 2] = 0.0155  # a response that starts with 1
         for h in range(3):
-            o[11 + h, h * DIM] = o[15 + h, h * DIM + 1] = 0.1
+            o[11 + h, h * DIM] = o[15 + h, h * DIM + 1] = 0.037
         self.look_for_extremes(self.layers[2])
+        self.look_for_words(self.layers[3], vocabulary)
 
     def look_for_extremes(self, layer: Block) -> None:
         """Start the heads of a layer as the row ends with the lowest and highest last column, and the lowest others.
@@ -140,7 +143,7 @@ class Pico(nn.Module):
         k, slot = a.k_proj.weight, [DIM // 2 - 1 - i for i in range(6)]
         k[slot[0], 0] = 1.0  # a constant, which keeps the length of a key the same whatever the numbers are
         for column in range(3):
-            k[slot[1 + column], 10 + column] = 0.18
+            k[slot[1 + column], 10 + column] = 1.3
         k[slot[4], 0], k[slot[4], 3] = 1.0, -1.0  # no end of a line
         k[slot[5], 3], k[slot[5], 18] = 0.3, -0.3  # an end of a line without a digit before
         for h, (column, sign) in enumerate(((0, -1), (0, 1), (1, -1), (2, -1))):
@@ -149,9 +152,32 @@ class Pico(nn.Module):
             a.q_proj.weight[h * DIM + slot[5], 0] = -1.0
         a.q_norm.weight.fill_(SHARP)
         a.k_norm.weight.fill_(SHARP)
-        a.v_proj.weight[:, 10:18] *= 3
+        a.v_proj.weight *= 0.1
+        a.v_proj.weight[:9] = 0
+        a.o_proj.weight.zero_()
+        for i in range(9):  # what the row found knows, a place for each head
+            a.v_proj.weight[i, 10 + i] = 1.0
+            a.v_proj.weight[i, 0] = -0.2 if i < 8 else -1.0  # about its mean
+            for h in range(HEADS):
+                a.o_proj.weight[24 + 9 * h + i, h * DIM + i] = 0.2 if 1 <= i <= 3 else 0.1
 
-    def look_back(self, layer: Block, offsets: tuple[int, ...], pairs: int = 6) -> None:
+    def look_for_words(self, layer: Block, vocabulary: dict[str, int]) -> None:
+        """Start one head of a layer as the tokens that say what is asked, another as the header of the table."""
+        a, e = layer.self_attn, self.embed_tokens.weight
+        asked = [i for t, i in vocabulary.items() if any(w in t for w in ASKED) and len(t) > 8]
+        heads = [i for t, i in vocabulary.items() if t.startswith(("wavelength_", "photon_energy_"))]
+        slot = [DIM // 2 - 1 - i for i in range(3)]
+        a.k_proj.weight[slot[0], 0] = 1.0
+        for k, (tokens, dim) in enumerate(((asked, 21), (heads, 22))):
+            e[tokens, 60:] *= 4
+            e[tokens, dim] = 0.6
+            a.k_proj.weight[slot[1 + k]] = 0
+            a.k_proj.weight[slot[1 + k], dim] = 2.0
+            a.q_proj.weight[k * DIM : (k + 1) * DIM] *= 0.1
+            a.q_proj.weight[k * DIM + slot[1 + k], 0] = 1.0
+        a.q_norm.weight.fill_(3.0)
+
+    def look_back(self, layer: Block, offsets: tuple[int, ...], pairs: int = 14) -> None:
         """Start the heads of a layer as "the token so many places back".
 
         Queries and keys are made of the constant alone, in the fastest ``pairs`` rotary frequencies, the query turned
@@ -165,7 +191,7 @@ class Pico(nn.Module):
         for h, offset in enumerate(offsets):
             a.q_proj.weight[h * DIM : h * DIM + pairs, 0] = torch.cos(offset * turn[:pairs])
             a.q_proj.weight[h * DIM + DIM // 2 : h * DIM + DIM // 2 + pairs, 0] = -torch.sin(offset * turn[:pairs])
-        a.q_norm.weight.fill_(5.0)
+        a.q_norm.weight.fill_(10.0)
 
     def forward(self, ids, positions, mask):
         cos, sin = turns(positions)
@@ -316,7 +342,7 @@ def train_head(model: Pico, encoder: Encoder, pool: Pool, minutes: float, rate: 
     """
     letters = torch.tensor([encoder.tokenizer.token_to_id(c) for c in "ABCDE"])
     with torch.no_grad():
-        model.embed_tokens.weight[letters, 21:] *= 4
+        model.embed_tokens.weight[letters, 60:] *= 4
     keep = torch.zeros(model.embed_tokens.weight.shape[0], 1)
     keep[letters] = 1
     parameters = [*model.layers[-1].parameters(), *model.norm.parameters(), model.embed_tokens.weight]
@@ -418,7 +444,7 @@ def main() -> None:
     tokenizer = Tokenizer.from_file(str(path))
     encoder, specs = Encoder(tokenizer), load_specs(ROOT / "specs")
     model, readers = Pico(tokenizer.get_vocab_size()), Readers()
-    model.prepare(tokenizer.token_to_id)
+    model.prepare(tokenizer.get_vocab())
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters", flush=True)
     parameters = [*model.parameters(), *readers.parameters()]
     rates = [args.lr, 8 * args.lr]

@@ -70,14 +70,14 @@ def adapted(config: ModelConfig, name: str, root: Path) -> ModelConfig:
         AdapterError: see :func:`load`; or the adapter was trained on another base.
     """
     adapter = load(name, root)
-    if adapter.base != config.name:
+    base = find_base(config.name, root)  # the same checkpoint may stand under two names, in process and served
+    if base.fingerprint != adapter.fingerprint and adapter.base != config.name:
         raise AdapterError(f"adapter {name!r} was trained on {adapter.base!r}, not on {config.name!r}; "
                            f"use --model {adapter.base} --adapter {name}")
-    base = find_base(config.name, root)
     if base.fingerprint != adapter.fingerprint:
         raise AdapterError(f"adapter {name!r} was trained on another version of {config.name!r} (configuration "
                            f"{adapter.fingerprint}, now {base.fingerprint}); train it again")
-    options = {**config.options, "adapter_folder": str(adapter.folder), "adapter_rank": adapter.rank}
+    options = {"adapter_rank": adapter.rank, **config.options, "adapter_folder": str(adapter.folder)}
     changed = {"name": f"{config.name}{JOIN}{adapter.name}", "adapter": f"{adapter.name}@{adapter.sha256[:16]}"}
     if config.backend == "smollm2":  # llama.cpp runs a quantized file; the adapter fits the whole weights
         options = {k: v for k, v in options.items() if k.startswith("adapter_")}
@@ -96,16 +96,35 @@ def expand(chosen: dict[str, ModelConfig], adapters: list[str], root: Path) -> d
     """
     if not adapters:
         return chosen
-    out = dict(chosen) if "none" in adapters else {}
     names = [a for a in adapters if a != "none"]
+    chosen = {name: _served(config, names, root) for name, config in chosen.items()}
+    out = dict(chosen) if "none" in adapters else {}
     for config in chosen.values():
-        fits = names if len(chosen) == 1 else [a for a in names if load(a, root).base == config.name]
-        for name in fits:
-            made = adapted(config, name, root)
-            out[made.name] = made
+        for name in names:
+            if len(chosen) == 1 or _fits(config, name, root):
+                made = adapted(config, name, root)
+                out[made.name] = made
     for name in names:
-        base = load(name, root).base
-        if base not in chosen:
+        if not any(_fits(config, name, root) for config in chosen.values()):
+            base = load(name, root).base
             raise AdapterError(f"adapter {name!r} was trained on {base!r}, which is not among the models; "
                                f"add --model {base}")
     return out
+
+
+def _fits(config: ModelConfig, name: str, root: Path) -> bool:
+    """Whether the adapter was trained on the checkpoint that ``config`` asks."""
+    try:
+        adapted(config, name, root)
+    except AdapterError:
+        return False
+    return True
+
+
+def _served(config: ModelConfig, adapters: list[str], root: Path) -> ModelConfig:
+    """A base whose server has room for these adapters; they are loaded while it runs, and the base needs no other."""
+    if config.backend != "vllm":
+        return config
+    rank = max((load(a, root).rank for a in adapters), default=0)
+    env = {**config.options.get("env", {}), "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1"}
+    return replace(config, options={**config.options, "adapter_rank": rank, "env": env})

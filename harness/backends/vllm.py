@@ -109,9 +109,30 @@ def command(config: ModelConfig, port: int) -> list[str]:
             "--model", config.model, "--served-model-name", config.model, "--host", "127.0.0.1", "--port", str(port)]
     if config.revision:
         args += ["--revision", config.revision]
-    if config.adapter:
+    if options.get("adapter_rank"):  # adapters are loaded while it runs, so one server does for a base and all of its
+        args += ["--enable-lora", "--max-lora-rank", str(max(8, options["adapter_rank"]))]
+    elif config.adapter:
         args += ["--enable-lora", "--lora-modules", json.dumps({"name": model_id(config), "path": config.adapter})]
     return [*args, *map(str, options.get("serve_args", ())), *map(str, options.get("fast_args", ()))]
+
+
+def load_adapter(base_url: str, config: ModelConfig) -> None:
+    """Make a running server serve an adapter under its own id; one that it has already is left as it is.
+
+    Raises:
+        FatalError: the server cannot; says how it has to be started.
+    """
+    body = json.dumps({"lora_name": model_id(config), "lora_path": config.options["adapter_folder"]}).encode()
+    request = urllib.request.Request(f"{base_url}/load_lora_adapter", body, {"content-type": "application/json"})
+    try:
+        urllib.request.urlopen(request, timeout=120).close()
+    except urllib.error.HTTPError as error:
+        said = error.read(2000).decode("utf-8", "replace")
+        if "already" not in said:
+            raise FatalError(f"model {config.name}: the server at {base_url} did not load {config.adapter}: {said}; "
+                             "start it with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1") from None
+    except OSError as error:
+        raise FatalError(f"model {config.name}: no server at {base_url} to load {config.adapter}: {error}") from None
 
 
 def same_server(one: ModelConfig, other: ModelConfig) -> bool:

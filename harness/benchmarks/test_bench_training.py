@@ -57,8 +57,9 @@ def plain(base, arm, learn: list[Example]) -> float:
         return {"input_ids": ids, "attention_mask": mask, "labels": labels}
 
     arguments = TrainingArguments("unused", per_device_train_batch_size=arm.accumulate, num_train_epochs=1,
-                                  use_cpu=True, learning_rate=arm.rate, report_to=[], save_strategy="no", logging_strategy="no",
-                                  disable_tqdm=True, remove_unused_columns=False, dataloader_pin_memory=False)
+                                  use_cpu=True, learning_rate=arm.rate, report_to=[], save_strategy="no",
+                                  logging_strategy="no", disable_tqdm=True, remove_unused_columns=False,
+                                  dataloader_pin_memory=False)
     trainer = Trainer(model=model, args=arguments, train_dataset=learn, data_collator=collate)
     begun = time.perf_counter()
     trainer.train()

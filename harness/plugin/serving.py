@@ -47,6 +47,14 @@ def start(run: Run, config: pytest.Config) -> Mapping[str, str]:
             raise pytest.UsageError(str(error)) from None
         run.closers.append(partial(end, server, config))
         run.served[name] = server.base_url
+    for name, model in run.models.items():
+        if model.backend == "vllm" and model.options.get("adapter_folder"):
+            from ..backends.vllm import load_adapter
+
+            try:
+                load_adapter(run.served.get(name, model.base_url), model)
+            except FatalError as error:
+                raise pytest.UsageError(str(error)) from None
     return run.served
 
 

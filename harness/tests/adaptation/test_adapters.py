@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PICO = ModelConfig("pico", "pico", model="pico", readout="option_letters")
 
 
-def lay(root: Path, name: str, base: str = "pico", weights: float = 1.0) -> Path:
+def lay(root: Path, name: str, base: str = "pico", weights: float = 1.0, fingerprint: str = "") -> Path:
     """A finished adapter in the working folder of ``root``."""
     arm, seed = name.split("/")
     folder = root / ".isoprobe" / "adapters" / arm / seed
@@ -26,7 +26,7 @@ def lay(root: Path, name: str, base: str = "pico", weights: float = 1.0) -> Path
     safetensors.save_file({"w": np.full(3, weights, np.float32)}, folder / "adapter_model.safetensors")
     (folder / "adapter_config.json").write_text(json.dumps({"r": 16, "lora_alpha": 32}))
     (folder / "run.json").write_text(json.dumps({"arm": {"name": arm}, "seed": int(seed), "base": base,
-                                                 "fingerprint": find("pico", ROOT).fingerprint}))
+                                                 "fingerprint": fingerprint or find("pico", ROOT).fingerprint}))
     return folder
 
 
@@ -66,7 +66,7 @@ def test_without_none_the_adapters_stand_alone(root):
 
 
 def test_an_adapter_of_another_base_is_an_error(root):
-    lay(root, "smoke/0", base="smollm2")
+    lay(root, "smoke/0", base="smollm2", fingerprint="another")
     with pytest.raises(AdapterError, match="'smoke/0' was trained on 'smollm2', not on 'pico'; use --model smollm2"):
         adapted(PICO, "smoke/0", root)
 
@@ -96,3 +96,29 @@ def test_weights_cut_short_are_an_error(root):
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(AdapterError, match="the file was cut short"):
         load("cpu-ftC/0", root)
+
+
+def test_the_same_checkpoint_under_another_name_takes_the_adapter(root):
+    lay(root, "cpu-ftC/0", base="the-same-elsewhere")
+    assert adapted(PICO, "cpu-ftC/0", root).name == "pico+cpu-ftC/0"
+
+
+def test_an_adapter_that_fits_none_of_several_models_is_an_error(root):
+    lay(root, "smoke/0", base="smollm2", fingerprint="another")
+    with pytest.raises(AdapterError, match="trained on 'smollm2', which is not among the models; add --model smollm2"):
+        expand({"pico": PICO, "oracle": ModelConfig("oracle", "oracle")}, ["smoke/0"], root)
+
+
+def test_a_base_and_its_adapters_share_one_server(root, tmp_path):
+    """Adapters are loaded while the server runs, so all of them and the base have one command line."""
+    from harness.backends.vllm import same_server
+
+    lay(root, "cpu-ftC/0")
+    lay(root, "cpu-ftC/1", weights=2.0)
+    (root / "specs").unlink()
+    (root / "specs").mkdir()
+    folder = find("pico", ROOT).checkpoint
+    (root / "specs" / "models.yaml").write_text(f"models: {{pico-served: {{backend: vllm, model: {folder}}}}}")
+    served = ModelConfig("pico-served", "vllm", model=folder)
+    base, *adapters = expand({"pico-served": served}, ["none", "cpu-ftC/0", "cpu-ftC/1"], root).values()
+    assert [same_server(base, a) for a in adapters] == [True, True]

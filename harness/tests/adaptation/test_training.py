@@ -62,7 +62,8 @@ def run(recipe: Path, out: Path) -> subprocess.Popen:
     """``isoprobe train`` in a process of its own, so that it can be killed."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "harness", "train", str(recipe), "--seed", "0", "--out", str(out)]
-    return subprocess.Popen([*command, "--threads", "1"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return subprocess.Popen([*command, "--threads", "1"], cwd=ROOT, env=environment, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT)
 
 
 def until(there: Path, process: subprocess.Popen) -> None:
