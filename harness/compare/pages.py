@@ -31,6 +31,10 @@ def mark(d: Difference) -> str:
     return "" if d.p is None else "no difference shown"
 
 
+def shown_p(p: float | None) -> str:
+    return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def text(found: Sequence[Comparison], title: str) -> str:
     """The whole comparison as GitHub Markdown."""
     parts = [f"# {markdown(title)}"]
@@ -97,7 +101,7 @@ def differences(found: Sequence[Difference], where: bool = False) -> str:
             show(d.reference),
             show(d.other),
             show(d.change),
-            "" if d.adjusted_p is None else f"{d.adjusted_p:.3f}",
+            shown_p(d.adjusted_p),
             "" if d.detectable is None else f"{d.detectable:.1f}",
             mark(d),
         ]
@@ -200,8 +204,8 @@ def _line(d: Difference) -> dict[str, Any]:
         "reference": cell(d.reference),
         "other": cell(d.other),
         "change": cell(d.change),
-        "p": cell(d.adjusted_p),
-        "detectable": cell(d.detectable),
+        "p": {**cell(d.adjusted_p), "text": shown_p(d.adjusted_p)},
+        "detectable": {**cell(d.detectable), "text": "" if d.detectable is None else f"{d.detectable:.1f}"},
         "mark": mark(d),
         "kind": "bad" if d.worse else "good" if d.significant and d.nearer else "",
         "bar": None

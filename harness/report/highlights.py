@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..metrics.arms import suite
+import numpy as np
+
+from ..metrics.arms import JOINT, suite
 from ..metrics.metric import load
 from ..outcome import Estimate
 from ..rows import Rows
@@ -85,12 +87,19 @@ def _numbers(rows: Rows, chosen: tuple[str, ...], document: Document) -> list[Nu
     return made
 
 
+def _withheld(rows: Rows) -> np.ndarray:
+    """(n,) bool: requests of the modality suites that show one input of two."""
+    return np.array([o.facts.get("arm", JOINT) != JOINT for o in rows.outcomes], bool)
+
+
 def failures(document: Document, most: int = 6) -> list[Failure]:
-    """The cells with the largest share of requests without the right answer, one a task, worst first."""
+    """The cells with the largest share of requests without the right answer, one a task, worst first.
+
+    Requests from which an input was withheld are left out: they cannot all be right.
+    """
     found = []
-    for (model, spec, task, view, wording), cell in lines(
-        document.rows.take(document.rows.attempted), ("model", "spec", "task", "view", "wording")
-    ):
+    rows = document.rows.take(document.rows.attempted & ~_withheld(document.rows))
+    for (model, spec, task, view, wording), cell in lines(rows, ("model", "spec", "task", "view", "wording")):
         unreadable = int((~cell.usable).sum())
         wrong = len(cell) - unreadable - int(cell.correct.sum())
         if len(cell) >= min(FEWEST, len(document.rows)) and wrong + unreadable:

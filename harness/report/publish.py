@@ -28,6 +28,7 @@ def publish(
     profile: Profile = NO_PROFILE,
     notes: Sequence[str] = (),
     evidence_of: Sequence[Path] = (),
+    pictures: bool = True,
 ) -> Document:
     """Write the report of a run into its folder; tables and figures of an older report go.
 
@@ -35,6 +36,7 @@ def publish(
         run: ``run.json`` (see ``harness.report.run``).
         profile: the gates to be judged; the document holds their verdicts.
         notes: shown at the top, e.g. those of ``harness.report.recorded.load``.
+        pictures: draw the figures, which takes longer than all the rest.
         evidence_of: folders whose kept requests the page shows, besides its own (a merged report names its runs).
 
     Raises:
@@ -51,7 +53,7 @@ def publish(
     for place in WRITERS.values():
         module, _, function = place.partition(":")
         files.update(getattr(importlib.import_module(f".{module}", __package__), function)(document))
-    figures = draw.write(document)
+    figures = draw.write(document) if pictures else {}
     files |= figures | junit.write(document)
     files[PAGE] = page(document, evidence.read(folder, *evidence_of), figures)
     for path, data in files.items():

@@ -385,7 +385,7 @@ function request(i) {
   const received = el("div", {}, el("h3", { text: "What the model received" }));
   if (c) {
     if (D.texts[c.s]) received.append(el("p", { class: "soft small", text: "System" }), box(D.texts[c.s]));
-    received.append(...evidence(i, true), box(D.texts[c.p]));
+    received.append(...evidence(i, true), ...(D.texts[c.p] ? [box(D.texts[c.p])] : []));
   } else {
     received.append(el("p", { class: "note", text: "This run kept no requests. “isoprobe evidence RUN” puts them here." }));
   }
