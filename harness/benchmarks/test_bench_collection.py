@@ -88,12 +88,12 @@ def test_an_item_with_a_cached_answer_costs_at_most_two_empty_tests(benchmark, t
     sizes = {"whole": (base, 2304), "half": ([*base, "--limit", "24"], 1152)}
     probes = project(tmp_path / "probes", PROBES.format(body="probe.ask()"))
     plain = {name: project(tmp_path / name, PLAIN.format(n=n)) for name, (_, n) in sizes.items()}
-    pytest_in(probes, *base, "--run-id", "first")  # fills the store
+    pytest_in(probes, *base, "--no-figures", "--run-id", "first")  # fills the store
 
     def ours(name: str, i: int) -> float:
         run = f"{name}{i}"
-        report = [sys.executable, "-m", "harness", "report", run]
-        whole = cpu_seconds(lambda: pytest_in(probes, *sizes[name][0], "--run-id", run))
+        report = [sys.executable, "-m", "harness", "report", "--no-figures", run]
+        whole = cpu_seconds(lambda: pytest_in(probes, *sizes[name][0], "--no-figures", "--run-id", run))
         return whole - cpu_seconds(lambda: subprocess.run(report, cwd=probes, check=True, capture_output=True,
                                                           env={**os.environ, "PYTHONPATH": str(ROOT)}))
 

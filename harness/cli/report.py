@@ -9,8 +9,9 @@ import argparse
 from pathlib import Path
 
 from ..errors import RunError
-from ..gates import failed, profile_of
-from ..report.folder import write_report
+from ..gates import failed
+from ..report.decisions import NO_PROFILE, profile
+from ..report.publish import PAGE, publish
 from ..report.recorded import load, merge
 from ..report.run import OutcomeLog, find_run, write_run
 from ..spec import declaration
@@ -21,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reports", type=Path, default=Path("reports"), metavar="DIR", help="folder of run folders")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder of the merged report of several runs")
     parser.add_argument("--gate", metavar="PROFILE", help="judge these gates; those of the run when left out")
+    parser.add_argument("--no-figures", action="store_true", help="leave out the pictures")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,9 +39,9 @@ def run(args: argparse.Namespace) -> int:
                 log.append(outcome)
     name = args.gate or recorded.run.get("gate")
     file = declaration(Path.cwd(), "gates") if name else None
-    gates = profile_of(file.data, name, file.path, file.line) if file else ()
-    document = write_report(out, recorded.outcomes, recorded.run, gates, recorded.notes)
-    print(out / "report.md")
+    chosen = profile(file.data, name, file.path, file.line) if file else NO_PROFILE
+    document = publish(out, recorded.outcomes, recorded.run, chosen, recorded.notes, folders, not args.no_figures)
+    print(out / PAGE)
     bad = failed(document.verdicts)
     for verdict in bad:
         print(f"{verdict.result.upper()} {verdict.gate.name} ({verdict.model}): {verdict.message}")

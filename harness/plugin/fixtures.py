@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..dispatch import Asked, Asker
     from ..outcome import Outcome
     from ..probe import RequestKey
+    from ..report.evidence import Keeper
     from .options import Run
 
 
@@ -48,7 +49,9 @@ class Probe:
     def asked(self) -> Asked:
         """The request and its raw replies, stored before anything reads them."""
         try:
-            return asker(self.run).ask(self.key)
+            asked = asker(self.run).ask(self.key)
+            keeper(self.run).keep(asked.request, asked.responses)
+            return asked
         except FatalError as error:
             stop(self._item.session, str(error))
             raise pytest.fail.Exception(str(error), pytrace=False) from None
@@ -75,6 +78,15 @@ class Probe:
 def stop(session: pytest.Session, reason: str) -> None:
     """End the session after the running item; every reply so far is kept."""
     session.shouldstop = reason
+
+
+def keeper(run: Run) -> Keeper:
+    """What the report's explorer shows of requests, kept in the run's folder."""
+    if run.keeper is None:
+        from ..report.evidence import Keeper
+
+        run.keeper = Keeper(run.folder)
+    return run.keeper
 
 
 def asker(run: Run) -> Asker:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from ..errors import IsoprobeError
 
 if TYPE_CHECKING:
     from ..backends.config import ModelConfig
-    from ..outcome import Gate
+    from ..report.decisions import Profile
     from ..probe import Request, RequestKey
     from ..spec import Spec
 
@@ -41,6 +41,7 @@ def add_options(parser: pytest.Parser) -> None:
     add("--run-id", metavar="ID", help="name of the folder under reports/; an existing one is completed")
     add("--replay", metavar="RUN", help="read the stored replies of a run again; no model is asked")
     add("--gate", metavar="PROFILE", help="judge the gates of this profile of specs/gates.yaml: exit status 1 on a failure")
+    add("--no-figures", action="store_true", help="a report without pictures: they take longer than all the rest of it")
     add("--dry-run", action="store_true", help="count requests, tokens and images; ask nothing")
     add("--store", metavar="FILE", help=f"file of stored replies (default {STORE})")
     add("--reports", metavar="DIR", help="folder of run folders (default reports)")
@@ -71,6 +72,7 @@ class Run:
     config: pytest.Config
     id: str
     asker: Any = None
+    keeper: Any = None
     events: list[tuple[str, str, str]] = field(default_factory=list)  # (kind, model, text), told by the asker's thread
     served: dict[str, str] = field(default_factory=dict)  # base URLs of the servers that this run started
     closers: list[Any] = field(default_factory=list)
@@ -156,19 +158,19 @@ class Run:
         model = self.models[key.model]  # its own readout where it has one: the same decision, elicited another way
         return family(spec).build(key, Asked(model.name, model.sees_images, model.readout_for(spec.readout)))
 
-    def gates(self) -> Sequence[Gate]:
-        """The gates of the chosen profile; none without one.
+    def profile(self) -> Profile:
+        """The gates of the chosen profile and how they are decided; none without one.
 
         Raises:
             SpecError: a profile or gate that is not right.
         """
-        if not self.option("gate"):
-            return ()
-        from ..gates import profile_of
+        from ..report.decisions import NO_PROFILE, profile
         from ..spec import declaration
 
+        if not self.option("gate"):
+            return NO_PROFILE
         file = declaration(self.root, "gates")
-        return profile_of(file.data, self.option("gate"), file.path, file.line)
+        return profile(file.data, self.option("gate"), file.path, file.line)
 
     def check(self) -> None:
         """Resolve every name that the command line gives; see :func:`check_options`."""
@@ -176,7 +178,7 @@ class Run:
 
         known_views(self.specs, self.selection)
         _ = self.models
-        self.gates()
+        self.profile()
 
     @cached_property
     def _by_name(self) -> dict[str, Spec]:

@@ -154,11 +154,14 @@ class Recorder:
 
     def _report(self) -> None:
         from ..gates import failed
-        from ..report.folder import write_report
+        from ..report import github
+        from ..report.publish import publish
         from ..report.recorded import load
 
         recorded = load(self.run.folder)
-        document = write_report(self.run.folder, recorded.outcomes, recorded.run, self.run.gates(), recorded.notes)
+        document = publish(self.run.folder, recorded.outcomes, recorded.run, self.run.profile(), recorded.notes,
+                           pictures=not self.run.option("no_figures"))
+        github.announce(document)
         kinds = {s["dataset"]["kind"] for s in recorded.run["specs"].values()}
         self.lines.append((f"evidence: {' and '.join(sorted(kinds))}", {}))
         bad = failed(document.verdicts)
@@ -169,7 +172,7 @@ class Recorder:
         if document.verdicts:
             held = len(document.verdicts) - len(bad)
             self.lines.append((f"gates: {held} of {len(document.verdicts)} verdicts hold", {"green": not bad}))
-        self.lines.append((f"report: {self.run.folder / 'report.md'}", {"bold": True}))
+        self.lines.append((f"report: {self.run.folder / 'report.html'} and report.md beside it", {"bold": True}))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self.counts:

@@ -57,7 +57,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def session(folder: Path, *args: str, timeout: float = 240, **env: str) -> Session:
     """``python -m pytest ARGS`` in ``folder``; the run is called r unless the arguments name it."""
-    command = [sys.executable, "-m", "pytest", "-q", *args]
+    command = [sys.executable, "-m", "pytest", "-q", "--no-figures", *args]
     if "--run-id" not in args:
         command += ["--run-id", "r"]
     done = subprocess.run(command, cwd=folder, env=environment(**env), capture_output=True, text=True, timeout=timeout)
