@@ -61,9 +61,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     mark = metafunc.definition.get_closest_marker("probes")
     if mark is None:
         return
-    from . import expand, recorder
+    from . import expand, lookahead, recorder
 
     recorder.register(metafunc.config)
+    lookahead.register(metafunc.config)  # before the collection ends: it has to hear which items there are
     expand.parametrize(metafunc, mark, run_of(metafunc.config))
 
 

@@ -68,7 +68,7 @@ class Lookahead:
 
 
 def register(config: pytest.Config) -> Lookahead:
-    """The look-ahead of this process, registered once."""
+    """The look-ahead of this process, registered once, while items are still being collected."""
     found = config.pluginmanager.get_plugin(NAME)
     if found is None:
         found = Lookahead(config)
