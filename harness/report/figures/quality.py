@@ -58,7 +58,7 @@ def reliability(table: Table, document: Document) -> Figure | None:
         return None
     look = Look(sorted(names(wanted)))
     specs = list(dict.fromkeys((str(r["spec"]), str(r["probabilities"])) for r in wanted))
-    figure, axes = panels(len(specs), 2.3, columns=3)
+    figure, axes = panels(len(specs), 2.2 + 0.11 * len(look), columns=3)
     for axis, (spec, kind) in zip(axes, specs, strict=True):
         axis.plot([0, 100], [0, 100], color=SOFT, linewidth=0.8)
         for r in wanted:
@@ -80,7 +80,7 @@ def reliability(table: Table, document: Document) -> Figure | None:
         axis.set_aspect("equal")
         axis.set_title(f"{short(spec, 30)}\n{kind} probabilities", fontsize=6.5)
         axis.set_xlabel("highest probability, %")
-        axis.legend(loc="upper left", fontsize=5.2, borderpad=0.1)
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.27), fontsize=5.5, borderpad=0.1)
     axes[0].set_ylabel("% right")
     return figure
 

@@ -73,6 +73,9 @@ class Look:
     def __init__(self, names: Iterable[str]):
         self._at = {name: i for i, name in enumerate(dict.fromkeys(names))}
 
+    def __len__(self) -> int:
+        return len(self._at)
+
     def colour(self, name: str) -> str:
         return COLOURS[self._at.get(name, 0) % len(COLOURS)]
 
