@@ -18,6 +18,7 @@ import json
 import random
 import sys
 import threading
+import time
 from email.utils import formatdate
 from typing import Any
 
@@ -76,6 +77,7 @@ class FaultServer:
         self.bodies: list[tuple[str, dict[str, Any]]] = []
         self.headers: list[dict[str, str]] = []
         self.connections = 0
+        self.first_at = self.last_at = 0.0
         self.in_flight = self.most_in_flight = 0
         self.port = 0
 
@@ -148,6 +150,7 @@ class FaultServer:
         body = json.loads(raw)
         digest = hashlib.sha256(raw).hexdigest()
         self.received[digest] += 1
+        self.first_at = self.first_at or time.monotonic()
         if len(self.bodies) < 10_000:
             self.bodies.append((path, body))
         self.in_flight += 1
@@ -158,6 +161,7 @@ class FaultServer:
             return await self._answer(writer, path, body, headers, digest)
         finally:
             self.in_flight -= 1
+            self.last_at = time.monotonic()
 
     async def _get(self, writer: asyncio.StreamWriter, path: str) -> None:
         if path == "/stats":
@@ -170,6 +174,7 @@ class FaultServer:
                     "failed": self.failed,
                     "connections": self.connections,
                     "most_in_flight": self.most_in_flight,
+                    "span_s": self.last_at - self.first_at,
                 },
             )
         else:
