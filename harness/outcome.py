@@ -82,9 +82,25 @@ class Outcome:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Outcome:
-        """Inverse of :meth:`to_row`; columns of a newer version are ignored. Raises TypeError on a missing column."""
-        names = {f.name for f in dataclasses.fields(cls)}
-        return cls(**{k: v for k, v in row.items() if k in names})
+        """Inverse of :meth:`to_row`; columns of a newer version are ignored.
+
+        Raises:
+            TypeError: a column is missing, or holds something of another kind.
+        """
+        known = {k: v for k, v in row.items() if k in _KINDS}
+        for name, value in known.items():
+            if not isinstance(value, _KINDS[name]):
+                raise TypeError(f"{name}: {value!r:.60} is a {type(value).__name__}")
+        return cls(**known)
+
+
+_BUILTINS = {"str": (str,), "bool": (bool,), "int": (int,), "float": (float, int), "None": (type(None),),
+             "list[str]": (list,)}
+_KINDS: dict[str, tuple[type, ...]] = {
+    f.name: tuple(kind for part in str(f.type).split(" | ") for kind in _BUILTINS.get(part, (dict,)))
+    for f in dataclasses.fields(Outcome)
+}
+"""Column -> the builtins it may hold."""
 
 
 @dataclass(frozen=True, slots=True)

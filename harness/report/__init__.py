@@ -4,7 +4,7 @@
     recorded   a run as one row a request, lost ones included; several runs as one
     document   everything a report says, computed once: tables, verdicts, notes, provenance
     WRITERS    turn the document into files; each is a pure function Document -> {path in the folder: bytes}
-    folder     calls the writers and puts the files in place
+    publish    calls the writers and puts the files in place
 
 To add a kind of file: one module with such a function, and one line here.
 """

@@ -14,12 +14,10 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from ..errors import RunError, near
 from ..outcome import LOST, STATUSES, Outcome
-from ..rows import COLUMNS
 
 SCHEMA = 1
 """Version of run.json and of the rows; a reader takes its own version and older ones."""
@@ -31,18 +29,6 @@ REQUIRED = {
     "seed": "of the resamples",
 }
 """What run.json must hold. Optional: resamples (2000), interval (percentile), selection, packages, python, notes."""
-_TEXT = ("key", "model", "spec", "task", "instance", "variant", "view", "template", "dataset", "cluster", "modality",
-         "unit", "order", "status", "relation", "expected", "wording", "direction", "cut", "deletion", "decoy", "first",
-         "regime", "probability_kind", "readout", "provider", "served_model")
-_NUMBERS = ("tokens_in", "tokens_cached", "tokens_out", "tokens_reasoning", "cost_usd", "latency_s", "confidence",
-            "label_mass")
-_TYPES: dict[str, Any] = {
-    **dict.fromkeys(_TEXT, str), **dict.fromkeys(_NUMBERS, (int, float, NoneType)),
-    "core": int, "repeat": int, "tries": int, "correct": (bool, NoneType), "abstained": (bool, NoneType),
-    "choice": (str, NoneType), "probabilities": (dict, NoneType), "facts": dict, "claims": dict,
-}
-"""What the analysis counts on."""
-_COLUMNS = frozenset(COLUMNS)
 RUN, KEYS, OUTCOMES = "run.json", "keys.txt", "outcomes.jsonl"
 
 
@@ -163,15 +149,8 @@ def read_outcomes(folder: Path) -> tuple[list[Outcome], list[str]]:
 
 
 def _outcome(row: dict[str, Any], shared: dict[str, str]) -> Outcome:
-    """Raises TypeError or ValueError where a column is missing or of another type than the analysis counts on."""
-    known = {name: row[name] for name in row.keys() & _COLUMNS}
-    for name in known.keys() & _TYPES.keys():
-        value = known[name]
-        if not isinstance(value, _TYPES[name]):
-            raise TypeError(f"{name}: {value!r} is of another type than it should be")
-        if value.__class__ is str:
-            known[name] = shared.setdefault(value, value)
-    outcome = Outcome(**known)
+    """Raises TypeError or ValueError where a column is missing or of another type, or the status is none."""
+    outcome = Outcome.from_row({k: shared.setdefault(v, v) if v.__class__ is str else v for k, v in row.items()})
     if outcome.status not in (*STATUSES, LOST):
         raise ValueError(f"status: {outcome.status!r} is none{near(outcome.status, (*STATUSES, LOST))}")
     return outcome
