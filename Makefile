@@ -31,7 +31,7 @@ audit: $(VENV)/.run
 	$(BIN)/isoprobe audit
 
 test: $(VENV)/.dev
-	$(BIN)/pytest harness/tests -n auto -q
+	$(BIN)/pytest harness/tests -n auto -q -m "not vllm and not train and not slow"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -15,6 +15,7 @@ COMMANDS = {
     "show": "print exactly what a model receives for one request",
     "models": "list the declared models, what each needs, whether its key is set; check one",
     "report": "write a run's report again from its outcomes alone, or merge runs",
+    "evidence": "put what requests showed into the folder of an older run",
     "compare": "compare runs request by request, or with a baseline",
     "plan": "how many instances an effect needs, and what that costs",
     "export": "write a run in the formats of other tools",

@@ -17,8 +17,8 @@ from ..errors import IsoprobeError
 
 if TYPE_CHECKING:
     from ..backends.config import ModelConfig
-    from ..report.decisions import Profile
     from ..probe import Request, RequestKey
+    from ..report.decisions import Profile
     from ..spec import Spec
 
 RUN = pytest.StashKey["Run"]()

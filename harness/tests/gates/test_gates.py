@@ -186,7 +186,7 @@ def schema():
 def test_the_shipped_profiles_fit_the_schema_and_load(schema):
     shipped = yaml.safe_load((SPECS / "gates.yaml").read_text())
     Draft202012Validator(schema).validate(shipped)
-    assert list(gates_of(shipped)) == ["smoke", "ci", "oracle"]
+    assert list(gates_of(shipped)) == ["smoke", "ci", "oracle", "sufficiency", "oracle-sufficiency"]
 
 
 def test_the_oracle_passes_the_profile_made_for_it():
