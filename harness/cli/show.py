@@ -45,7 +45,7 @@ def describe(request: Request) -> str:
     for part in request.evidence:
         shown = f"[{part.media_type}, {len(part.image):,} bytes, sha256 {part.sha256[:12]}]" if part.image else part.text
         lines += [shown, ""]
-    return "\n".join(lines) + request.prompt
+    return "\n".join([*lines, request.prompt])
 
 
 def write_images(request: Request, path: Path) -> list[Path]:
