@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -57,11 +58,21 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something to show: ``retry``, ``changed`` (provider or served model), ``waiting``, ``stopped``; see ``text``."""
+    """Something to show: ``retry``, ``changed`` (provider or served model), ``waiting``, ``stopped``; see ``text``.
+
+    What a service says of itself stands in ``text`` too, so it is made one harmless line."""
 
     kind: str
     model: str
     text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", one_line(self.text))
+
+
+def one_line(text: str, most: int = 600) -> str:
+    """A text for the terminal: no control characters or lone surrogates, no second line, no more than ``most``."""
+    return re.sub(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+", " ", text).strip()[:most]
 
 
 class Lane:

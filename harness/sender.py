@@ -122,13 +122,13 @@ class Sender:
 
     def _want(self, lane: Lane, key: RequestKey, future: Future[Asked]) -> None:
         """An item is due now: join its job, or start it before all others."""
-        if lane.fatal is not None:
+        job = lane.jobs.pop(key, None)
+        if lane.fatal is not None and (job is None or not job.done()):  # a reply that came before the end is handed out
             future.set_exception(lane.fatal)
             return
         if self.closing:
             future.cancel()
             return
-        job = lane.jobs.pop(key, None)
         lane.given.add(key)
         if job is None:
             job = self._start(lane, key, now=True)

@@ -191,7 +191,8 @@ class Transport:
 
     def fail(self, status: int, message: str, after: float | None) -> None:
         """Raise the verdict on a failure of that HTTP status (or code inside a reply)."""
-        said = f"{status}: {message[:500]}" if message else str(status)
+        message = _printable(message)
+        said = f"{status}: {message}" if message else str(status)
         if status in _ADVICE:
             advice = _ADVICE[status].format(key_env=self.config.key_env or "of its key (key_env)")
             raise FatalError(f"model {self.config.name}: the service answered {said}; {advice}. "
@@ -236,7 +237,12 @@ def _message(raw: bytes) -> str:
     except (ValueError, AttributeError):
         if text.lstrip().startswith("<"):
             text = re.sub(r"<[^>]*>", " ", text)
-    return re.sub(r"[\s\x00-\x1f\x7f-\x9f]+", " ", text).strip()[:500]
+    return _printable(text)
+
+
+def _printable(text: str) -> str:
+    """One line without control characters: it may come to stand on a terminal."""
+    return re.sub(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+", " ", text[:2000]).strip()[:500]
 
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
