@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 import time
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from harness.readouts.permute import read
 from harness.store import Store
 from harness.tests import fault_server
 from harness.tests.asking import VIEW, compose, key, request
+from harness.tests.dispatch.project import chat_project, served
+from harness.tests.plugin.session import environment
 
 LATENCY_S = 0.1
 ITEMS = 3552
@@ -104,3 +107,41 @@ def test_a_commit_a_reply_stays_below_a_hundredth_of_a_replys_latency(tmp_path):
             store.claim(str(n))
             store.put(str(n), "item", Response(text="x" * 500))
         assert (time.perf_counter() - started) / 1000 < LATENCY_S / 100
+
+
+PLAIN = """
+import pytest
+@pytest.mark.parametrize("key", [f"spec/task/instance-{{i:04d}}/variant/table/plain/0/m" for i in range({items})])
+def test_nothing(key): pass
+"""
+
+
+def session_s(folder: Path, *args: str) -> float:
+    """Seconds that ``pytest`` needs in a folder, start to end."""
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", *args], cwd=folder, env=environment(),
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:]
+    return time.perf_counter() - started
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_whole_session_reaches_85_percent_of_what_the_server_and_pytest_allow(tmp_path, workers, record_property):
+    """Of the server's latency, or of the time that pytest itself needs for as many empty tests on this machine."""
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (plain / "pytest.ini").write_text("[pytest]\n")
+    times = []
+    for items in (1, ITEMS):  # what a session costs before its first test is not the dispatch's
+        (plain / "test_plain.py").write_text(PLAIN.format(items=items))
+        times.append(session_s(plain, "-n", str(workers), "--dist", "worksteal" if workers else "no"))
+    with served(latency_s=LATENCY_S) as url:
+        path = chat_project(tmp_path / "p", url)
+        session_s(path, "--spec", "metasurface-main", "--limit", str(ITEMS // 48), "--model", "m", "-n", str(workers))
+        with urllib.request.urlopen(url + "/stats") as reply:
+            stats = json.load(reply)
+    assert sum(stats["answered"].values()) == ITEMS
+    bound = max(ITEMS * LATENCY_S / 64, times[1] - times[0])
+    record_property("seconds", {"bound": bound, "took": stats["span_s"], "pytest": times[1] - times[0]})
+    assert ITEMS * LATENCY_S / stats["span_s"] >= 20
+    assert bound / stats["span_s"] >= 0.85, (bound, stats["span_s"])

@@ -34,8 +34,8 @@ def entry(model: Path, readout: str, *serve_args: str, dtype: str = "bfloat16", 
         "env": {"VLLM_CPU_OMP_THREADS_BIND": str(max(os.sched_getaffinity(0))), "VLLM_CPU_KVCACHE_SPACE": "1",
                 "HF_HUB_OFFLINE": "1"},
         **more.pop("options", {})}
-    return {"backend": "vllm", "model": str(model), "readout": readout, "modalities": ["text"], "in_flight": 8, "timeout_s": 600,
-            "options": options, **more}
+    return {"backend": "vllm", "model": str(model), "readout": readout, "modalities": ["text"], "in_flight": 8,
+            "timeout_s": 600, "options": options, **more}
 
 
 def config(name: str, settings: dict[str, Any]) -> ModelConfig:
