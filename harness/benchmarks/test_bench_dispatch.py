@@ -52,7 +52,8 @@ def ask_all(url: str, path: Path | None, items: int, in_flight: int, share: floa
     asker = Asker({"m": config}, store, build, compose, lambda: map(keys.__getitem__, range(at, items)),
                   Limits(share=share))
     started = time.perf_counter()
-    for at, k in enumerate(keys):
+    for k in keys:
+        at += 1  # the look-ahead above reads it
         asked = asker.ask(k)
         row = classify.outcome(asked.request, asked.responses, read(asked.replies), dataset="d", view=VIEW)
         assert row.status == "usable"
