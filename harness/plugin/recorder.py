@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from ..errors import IsoprobeError
+from ..probe import RequestKey
 from . import serving
 from .options import Run, distributed, run_of
 from .progress import Progress
@@ -69,7 +70,7 @@ class Recorder:
 
     def _start(self, node_ids: Iterable[str]) -> None:
         """Write the run's folder before the first request is sent."""
-        self.keys = [k for k in map(key_in, node_ids) if k]
+        self.keys = [k for k in map(key_in, node_ids) if k and self._ours(k)]
         if len(set(self.keys)) < len(self.keys):
             twice = next(k for k, n in Counter(self.keys).items() if n > 1)
             raise pytest.UsageError(f"two items ask {twice}; name each file once on the command line")
@@ -85,6 +86,14 @@ class Recorder:
         if not distributed(self.config):
             serving.start(self.run, self.config)
         self.progress = Progress(self.config, len(self.keys))
+
+    def _ours(self, text: str) -> bool:
+        """Whether what stands in a node id is a key of this run: a controller sees ids alone, of any test."""
+        try:
+            key = RequestKey.parse(text)
+        except ValueError:
+            return False
+        return key.model in self.run.models and any(key.spec == spec.name for spec in self.run.specs)
 
     def describe(self) -> dict[str, Any]:
         """``run.json``: what is run, on which data, by which versions; no secrets, no time but the start."""

@@ -153,6 +153,17 @@ def test_nothing_heavy_is_loaded():
     assert (quiet.status, (folder / "reports").exists(), "isoprobe" in quiet.text) == (0, False, False), quiet.text
 
 
+def test_another_test_whose_name_looks_like_a_key_is_none_of_the_plugin(tmp_path):
+    folder = project(tmp_path / "p", test="""
+import pytest
+@pytest.mark.parametrize("text", ["a/b/c/d/e/f/g/h", "gold-mian/compare/compare-000/x/table_nm/plain/0/m", "a/b/c/d/e/f/0/oracle"])
+def test_it(text):
+    pass
+""")
+    quiet = session(folder, "-n", "2")
+    assert (quiet.status, (folder / "reports").exists(), "isoprobe" in quiet.text) == (0, False, False), quiet.text
+
+
 def test_many_wrong_answers_do_not_slow_the_end_of_a_session(tmp_path):
     """pytest's own summary of failures is quadratic; 2,000 wrong answers must add nothing to it."""
     folder = project(tmp_path / "p")
