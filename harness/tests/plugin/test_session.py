@@ -156,7 +156,7 @@ def test_nothing_heavy_is_loaded():
 def test_another_test_whose_name_looks_like_a_key_is_none_of_the_plugin(tmp_path):
     folder = project(tmp_path / "p", test="""
 import pytest
-@pytest.mark.parametrize("text", ["a/b/c/d/e/f/g/h", "gold-mian/compare/compare-000/x/table_nm/plain/0/m", "a/b/c/d/e/f/0/oracle"])
+@pytest.mark.parametrize("text", ["a/b/c/d/e/f/g/h", "gold-mian/compare/c-000/x/table_nm/plain/0/m", "a/b/c/d/e/f/0/oracle"])
 def test_it(text):
     pass
 """)
