@@ -55,6 +55,11 @@ class Selection:
     repeat: int = 1
     shard: tuple[int, int] | None = None
 
+    def shown(self, views: Iterable[View], sees_images: bool) -> list[View]:
+        """Those of a spec's views that are asked, in declared order."""
+        return [v for v in views if (sees_images or not v.has_image)
+                and (not v.optional if self.views is None else v.name in self.views or ALL in self.views)]
+
     def instances(self, planned: Sequence) -> Sequence:
         """The instances of one task that are asked."""
         chosen = planned[: self.limit]
@@ -109,12 +114,6 @@ def known_views(specs: Iterable[Spec], select: Selection) -> None:
         raise SpecError(problems)
 
 
-def chosen_views(spec: Spec, select: Selection, sees_images: bool) -> list[View]:
-    """Views of a spec that are asked, in declared order."""
-    return [v for v in spec.views if (sees_images or not v.has_image)
-            and (not v.optional if select.views is None else v.name in select.views or ALL in select.views)]
-
-
 class SpectraFamily:
     """Builds the optics suites of one spec."""
 
@@ -126,7 +125,7 @@ class SpectraFamily:
 
     def keys(self, select: Selection, sees_images: bool = True) -> Iterator[RequestKey]:
         """Keys with an empty model, evidence-sharing ones next to each other."""
-        views = chosen_views(self.spec, select, sees_images)
+        views = select.shown(self.spec.views, sees_images)
         for task in self.spec.tasks:
             for instance, planned in select.instances(self.plan(task)):
                 for view in views:

@@ -41,8 +41,7 @@ class PairedFamily:
 
     def keys(self, select: Any, sees_images: bool = True) -> Iterator[RequestKey]:
         """Keys with an empty model, views of one item next to each other; a shared view once a cluster."""
-        views = [v for v in self.spec.views if (sees_images or not v.has_image)
-                 and (v.name in select.views if select.views is not None else not v.optional)]
+        views = select.shown(self.spec.views, sees_images)
         for task in self.spec.tasks:
             done: set[tuple[str, str]] = set()
             for pair in select.instances(self.data.items):
