@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +26,8 @@ from torch import nn
 from torch.nn import functional as F
 
 ROOT = Path(__file__).resolve().parents[1]
+SMOOTH = 0.01
+"""Probability that each wrong letter should have."""
 
 
 class Encoder:
@@ -121,23 +122,30 @@ def selected(layer: Block, x: torch.Tensor, mask, cos, sin, wanted: torch.Tensor
     return out
 
 
-def train_last(model: Pico, encoder: Encoder, pool: Pool, minutes: float, rate: float, folder: Path, log) -> None:
+def make_states(model: Pico, encoder: Encoder, pool: Pool, count: int, path: Path) -> tuple:
+    """At least ``count`` states with their right tokens, kept at ``path``."""
+    held = torch.load(path, weights_only=True) if path.exists() else []
+    vocabulary, source = encoder.tokenizer.get_vocab(), pool.sheets()
+    words = torch.tensor([i for i in range(len(vocabulary)) if model.embed_tokens.weight[i, 21:23].abs().sum() > 0])
+    while sum(len(right) for _, right in held) < count:
+        for _ in range(16):
+            stock = sorted((encoder.sheet(next(source)) for _ in range(64)), key=lambda i: i["length"])
+            held += [below(model, stock[start : start + 8], words) for start in range(0, 64, 8)]
+        torch.save(held, path)
+        print(f"{sum(len(right) for _, right in held):,} states", flush=True)
+    x, right = (torch.cat(y) for y in zip(*held, strict=True))
+    return x, right
+
+
+def train_last(model: Pico, tokenizer, x: torch.Tensor, right: torch.Tensor, steps: int, rate: float, log) -> None:
     """Train the last MLP, the norms around it and the letters' embeddings on states that are computed once.
 
-    The blocks below start as what reading a table takes, so this is enough to begin with and a thousand times cheaper.
-    Half of the time makes states, which are kept in ``folder``; the other half learns from them.
+    The blocks below start as what reading a table takes, so this is enough and a thousand times cheaper than training
+    all. ``SMOOTH`` keeps the model from growing so sure that an adapter could not change its mind.
     """
-    vocabulary = encoder.tokenizer.get_vocab()
-    letters = torch.tensor([vocabulary[c] for c in "ABCDE"])
-    words = torch.tensor([i for i in range(len(vocabulary)) if model.embed_tokens.weight[i, 21:23].abs().sum() > 0])
-    path, begun, source = folder / "states.pt", time.time(), pool.sheets()
-    held = torch.load(path, weights_only=True) if path.exists() else []
-    while time.time() - begun < 30 * minutes:
-        stock = sorted((encoder.sheet(next(source)) for _ in range(64)), key=lambda i: i["length"])
-        held += [below(model, stock[start : start + 8], words) for start in range(0, 64, 8)]
-        torch.save(held, path)
-    x, right = (torch.cat(y) for y in zip(*held, strict=True))
-    print(f"{len(x):,} states after {(time.time() - begun) / 60:.1f} minutes", flush=True)
+    letters = torch.tensor([tokenizer.token_to_id(c) for c in "ABCDE"])
+    place = torch.full((model.embed_tokens.weight.shape[0],), -1)
+    place[letters] = torch.arange(5)
     keep = torch.zeros(model.embed_tokens.weight.shape[0], 1)
     keep[letters] = 1
     layer = model.layers[-1]
@@ -147,34 +155,33 @@ def train_last(model: Pico, encoder: Encoder, pool: Pool, minutes: float, rate: 
     optimizer = torch.optim.AdamW([{"params": parameters[:-1], "weight_decay": 0.03},
                                    {"params": parameters[-1:], "weight_decay": 0}], lr=rate, betas=(0.9, 0.98))
     test = torch.arange(len(x)) % 20 == 0
-    train_at, begun, step, told = (~test).nonzero()[:, 0], time.time(), 0, time.time()
+    train_at = (~test).nonzero()[:, 0]
 
     def logits(y):
         z = layer.post_attention_layernorm(y)
         y = y + layer.mlp.down_proj(F.silu(layer.mlp.gate_proj(z)) * layer.mlp.up_proj(z))
         return model.norm(y) @ model.embed_tokens.weight.T
 
-    while (share := (time.time() - begun) / (30 * minutes)) < 1:
-        now = rate * min(1, (step + 1) / 50) * (0.01 + 0.99 * (1 - share))
+    for step in range(1, steps + 1):
+        now = rate * min(1, step / 50) * (0.01 + 0.99 * (1 - step / steps))
         for group in optimizer.param_groups:
             group["lr"] = now
         chosen = train_at[torch.randint(len(train_at), (256,))]
         noisy = x[chosen] * (1 + 0.04 * torch.randn(256, HIDDEN))
-        loss = F.cross_entropy(logits(noisy), right[chosen])
+        target = torch.full((256, 5), SMOOTH).scatter_(1, place[right[chosen]][:, None], 1 - 4 * SMOOTH)
+        loss = -(target * logits(noisy).log_softmax(-1)[:, letters]).sum(-1).mean()
         optimizer.zero_grad()
         loss.backward()
         model.embed_tokens.weight.grad *= keep
         nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
-        step += 1
-        if time.time() - told > 60:
+        if step % 1000 == 0:
             with torch.no_grad():
                 said = logits(x[test])
                 line = {"step": step, "loss": round(loss.item(), 3),
                         "held_out_loss": round(F.cross_entropy(said, right[test]).item(), 3),
                         "held_out": round((said.argmax(-1) == right[test]).float().mean().item(), 3)}
             log(line)
-            told = time.time()
 
 
 KINDS = {"full range": "sufficiency", "only the range": "scope", "filter is needed": "specification",
@@ -226,7 +233,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "pico", help="tokenizer, states and log")
     parser.add_argument("--out", type=Path, required=True, help="write the finished model here")
-    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--states", type=int, default=150_000, help="answers to learn from, about four a table")
+    parser.add_argument("--steps", type=int, default=15_000, help="of 256 answers")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--weights", default="0.5,0.3,0.1,0.1,0", help="of one, two, three dips, one and two peaks")
     parser.add_argument("--coarse", type=float, default=0.2, help="share of tables with every other row")
@@ -250,9 +258,9 @@ def main() -> None:
         with (args.work / "log.jsonl").open("a") as file:
             file.write(json.dumps(line) + "\n")
 
-    made = (args.work / "states.pt").stat().st_size if (args.work / "states.pt").exists() else 0
-    pool = Pool(specs, 1000 + made, tuple(map(float, args.weights.split(","))), args.coarse)
-    train_last(model, encoder, pool, args.minutes, 0.003, args.work, log)
+    pool = Pool(specs, 1000, tuple(map(float, args.weights.split(","))), args.coarse)
+    x, right = make_states(model, encoder, pool, args.states, args.work / "states.pt")
+    train_last(model, tokenizer, x, right, args.steps, 0.003, log)
     held_out = Pool(specs, 7, (0.4, 0.3, 0.1, 0.2, 0.0)).sheets()
     log(evaluate(model, [encoder.sheet(next(held_out)) for _ in range(96)]))
     export(model, tokenizer, args.out)

@@ -86,7 +86,8 @@ def converted(root: Path) -> Path:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
-        model = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name, dtype=torch.bfloat16)
+        model = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name, dtype=torch.float32)
+        model = model.to(torch.bfloat16)
     except ImportError as error:
         raise AdapterError(f"smollm2's weights are a GGUF file, which could not be read: {error}; "
                            "pip install gguf, and isoprobe[train]") from error
@@ -128,10 +129,26 @@ def chosen_targets(model: torch.nn.Module, lora: Lora) -> tuple[str, ...]:
     return (*lora.targets, *(t for t in lora.targets_if_present if t in has))
 
 
+def adapted_layers(model: torch.nn.Module, lora: Lora) -> dict[str, torch.nn.Linear]:
+    """Full name -> projection, of all that this model adapts."""
+    has = linear_layers(model)
+    chosen = {id(m) for t in chosen_targets(model, lora) for m in has[t]}
+    named = {name: m for name, m in model.named_modules() if id(m) in chosen}
+    if lora.last_layers is None:
+        return named
+    count = 1 + max(map(layer_of, named))
+    return {name: m for name, m in named.items() if layer_of(name) >= count - lora.last_layers}
+
+
+def layer_of(name: str) -> int:
+    """``model.layers.3.mlp.up_proj`` -> 3."""
+    parts = name.split(".")
+    return int(parts[parts.index("layers") + 1])
+
+
 def trainable_parameters(model: torch.nn.Module, lora: Lora) -> int:
     """rank x (inputs + outputs), summed over all adapted projections. Works on a model without weights (``meta``)."""
-    has = linear_layers(model)
-    return sum(lora.rank * (m.in_features + m.out_features) for t in chosen_targets(model, lora) for m in has[t])
+    return sum(lora.rank * (m.in_features + m.out_features) for m in adapted_layers(model, lora).values())
 
 
 def skeleton(config: Any) -> torch.nn.Module:

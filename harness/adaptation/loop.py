@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import AdapterError
-from .base import EXTRA, Base, Prompter, chosen_targets, linear_layers, trainable_parameters
+from .base import EXTRA, Base, Prompter, adapted_layers, layer_of
 from .batches import Batch, Example, collate, examples, steps
 from .checkpoint import Folder
 from .epochs import Point, finished, kept
@@ -52,20 +52,22 @@ class Learner:
         self.torch, self.arm, self.device = torch, arm, device
         dtype = torch.bfloat16 if arm.precision == "bf16" else torch.float32
         model = AutoModelForCausalLM.from_pretrained(base.checkpoint, dtype=dtype).to(device)
-        targets = chosen_targets(model, arm.lora)
-        self.parameters = trainable_parameters(model, arm.lora)
-        layers = {id(m) for t in targets for m in linear_layers(model)[t]}
-        names = [n for n, m in model.named_modules() if id(m) in layers]
+        names = list(adapted_layers(model, arm.lora))
         torch.manual_seed(seed)
         config = peft.LoraConfig(r=arm.lora.rank, lora_alpha=arm.lora.scale, lora_dropout=arm.lora.dropout,
                                  target_modules=names, bias="none", task_type="CAUSAL_LM")
         self.model = peft.get_peft_model(model, config)
-        self.config = {**config.to_dict(), "target_modules": sorted(targets), "base_model_name_or_path": base.name}
+        self.config = {**config.to_dict(), "target_modules": sorted({n.rpartition(".")[2] for n in names}),
+                       "layers_to_transform": sorted({layer_of(n) for n in names}) if arm.lora.last_layers else None,
+                       "base_model_name_or_path": base.name}
         self.config = {k: sorted(v) if isinstance(v, set) else v for k, v in self.config.items()}
         self.trainable = [p for p in self.model.parameters() if p.requires_grad]
+        self.parameters = sum(p.numel() for p in self.trainable)
         if arm.gradient_checkpointing:
             model.gradient_checkpointing_enable()
             model.enable_input_require_grads()
+        # a mask of its own for each token exists in full attention only
+        self.shares = set(getattr(model.config, "layer_types", None) or ["full_attention"]) == {"full_attention"}
         self.decoder = model.get_decoder()
         self.output = model.get_output_embeddings().weight
         self.optimizer = torch.optim.AdamW(self.trainable, lr=arm.rate, weight_decay=arm.weight_decay)
@@ -73,8 +75,10 @@ class Learner:
     def scores(self, batch: Batch) -> Any:
         """(n, candidates) logits of the option letters; -inf where a request has fewer."""
         torch, to = self.torch, self.device
-        hidden = self.decoder(input_ids=batch.ids.to(to), use_cache=False).last_hidden_state
-        at = hidden[torch.arange(len(batch.last)), batch.last.to(to)]
+        mask = None if batch.mask is None else batch.mask.to(to)
+        hidden = self.decoder(input_ids=batch.ids.to(to), position_ids=batch.positions.to(to), attention_mask=mask,
+                              use_cache=False).last_hidden_state
+        at = hidden[batch.row.to(to), batch.last.to(to)]
         rows = self.output[batch.candidates.to(to)]
         logits = torch.einsum("nh,nch->nc", at.float(), rows.float())
         return logits.masked_fill(~batch.valid.to(to), -torch.inf)
@@ -84,7 +88,7 @@ class Learner:
         torch = self.torch
         total = 0.0
         for start in range(0, len(chosen), self.arm.batch):
-            batch = collate(chosen[start : start + self.arm.batch])
+            batch = collate(chosen[start : start + self.arm.batch], self.shares)
             loss = torch.nn.functional.cross_entropy(self.scores(batch), batch.right.to(self.device), reduction="sum")
             (loss / len(chosen)).backward()
             total += loss.item()
@@ -98,10 +102,10 @@ class Learner:
         torch = self.torch
         self.model.eval()
         right, total = 0, 0.0
-        by_length = sorted(development, key=lambda e: len(e.ids))
+        by_length = sorted(development, key=lambda e: (len(e.ids), e.evidence))
         with torch.no_grad():
             for start in range(0, len(by_length), self.arm.batch):
-                batch = collate(by_length[start : start + self.arm.batch])
+                batch = collate(by_length[start : start + self.arm.batch], self.shares)
                 logits, answer = self.scores(batch), batch.right.to(self.device)
                 total += torch.nn.functional.cross_entropy(logits, answer, reduction="sum").item()
                 right += int((logits.argmax(-1) == answer).sum())
@@ -193,7 +197,7 @@ def one_epoch(learner: Learner, learn: Sequence[Example], seed: int, epoch: int,
     from tqdm import tqdm
 
     learner.torch.manual_seed(int.from_bytes(hashlib.sha256(f"{seed}:{epoch}".encode()).digest()[:6]))
-    order = steps([len(e.ids) for e in learn], learner.arm.accumulate, seed, epoch)
+    order = steps(learn, learner.arm.accumulate, seed, epoch)
     begun, losses, norms, tokens = time.perf_counter(), 0.0, 0.0, 0
     learner.model.train()
     last = f", development {curve[-1].accuracy:.3f}" if curve else ""

@@ -35,13 +35,17 @@ class PoolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Lora:
-    """``targets`` must all exist in the base; ``targets_if_present`` are adapted where they do."""
+    """``targets`` must all exist in the base; ``targets_if_present`` are adapted where they do.
+
+    ``last_layers`` adapts so many layers at the end only; None all.
+    """
 
     rank: int
     scale: float
     dropout: float
     targets: tuple[str, ...]
     targets_if_present: tuple[str, ...] = ()
+    last_layers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ def load_arm(name: str, root: Path) -> Arm:
     rule = Rule(d["epochs"]["keep"], d["epochs"]["most"], d["epochs"].get("patience", 2))
     added = d["lora"]
     lora = Lora(added["rank"], float(added["scale"]), float(added["dropout"]), tuple(added["targets"]),
-                tuple(added.get("targets_if_present", ())))
+                tuple(added.get("targets_if_present", ())), added.get("last_layers"))
     return Arm(d["name"], d["version"], d["title"], d["base"], tuple(d["pools"]), tuple(d["views"]), d.get("sample"),
                rule, tuple(d["seeds"]), lora, float(d["optimizer"]["rate"]),
                float(d["optimizer"].get("weight_decay", 0)), d["optimizer"]["accumulate"],

@@ -42,6 +42,10 @@ def test_a_lora_adds_rank_times_inputs_and_outputs_a_projection():
     assert trainable_parameters(small(), Lora(3, 6, 0.0, ("q_proj", "down_proj"))) == 2 * 3 * ((8 + 8) + (12 + 8))
 
 
+def test_the_last_layers_alone_can_be_adapted():
+    assert trainable_parameters(small(), Lora(3, 6, 0.0, ("q_proj",), last_layers=1)) == 3 * (8 + 8)
+
+
 def test_projections_of_another_kind_of_layer_are_left_out_where_the_base_has_none():
     assert chosen_targets(small(), Lora(1, 1, 0.0, ("q_proj",), ("in_proj_qkv", "k_proj"))) == ("q_proj", "k_proj")
 

@@ -34,7 +34,7 @@ views: [table_nm]
 sample: 64
 epochs: {keep: last, most: 2}
 seeds: [0]
-lora: {rank: 4, scale: 8, dropout: 0.05, targets: [q_proj, v_proj]}
+lora: {rank: 4, scale: 8, dropout: 0.05, targets: [q_proj, v_proj], last_layers: 1}
 optimizer: {rate: 1.0e-3, accumulate: 8, clip: 1.0}
 """
 
