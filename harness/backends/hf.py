@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from ..errors import BackendError
 from ..probe import Request, Response, Usage
 from .base import Backend
 from .config import ModelConfig
+from .weights import folder_sha256
 
 
 class Transformers(Backend):
@@ -39,6 +41,11 @@ class Transformers(Backend):
             model = PeftModel.from_pretrained(model, options["adapter_folder"]).merge_and_unload()
         self.model = model.to(self.device).eval()
         self.lock = threading.Lock()
+
+    def identity(self, request: Request) -> str:
+        """The weights, when they lie in a folder here; a named checkpoint is told by its revision."""
+        folder = Path(self.config.model)
+        return folder_sha256(folder) if folder.is_dir() else ""
 
     def answer(self, request: Request) -> Response:
         begun = time.perf_counter()

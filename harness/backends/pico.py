@@ -23,7 +23,7 @@ from ..probe import Request, Response, Usage
 from .base import Backend
 from .config import ModelConfig
 from .pico_tokens import Tokens
-from .weights import read_safetensors
+from .weights import folder_sha256, read_safetensors
 
 FOLDER = Path(__file__).parent / "data" / "pico"
 MESSAGE = "<|im_start|>{role}\n{text}<|im_end|>\n"
@@ -137,11 +137,15 @@ class Pico(Backend):
 
     def __init__(self, config: ModelConfig, meter: Any = None) -> None:
         super().__init__(config, meter)
-        folder = Path(config.options.get("folder", FOLDER))
+        self.folder = folder = Path(config.options.get("folder", FOLDER))
         adapter = config.options.get("adapter_folder")
         self.tokens = Tokens(folder / "tokenizer.json")
         self.network = Network(folder, Path(adapter) if adapter else None)
         self.lock = threading.Lock()
+
+    def identity(self, request: Request) -> str:
+        """Its weights: they change with the package."""
+        return folder_sha256(self.folder)
 
     def answer(self, request: Request) -> Response:
         begun = time.perf_counter()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import struct
 from pathlib import Path
@@ -57,3 +59,29 @@ def read_safetensors(path: Path) -> dict[str, np.ndarray]:
             raise AdapterError(f"{path}: tensor {name!r} is {tensor['dtype']}; valid: BF16, {', '.join(TYPES)}")
         out[name] = values.reshape(tensor["shape"])
     return out
+
+
+WHOLE = 64_000_000
+SAMPLES, BLOCK = 256, 65_536
+IDENTIFYING = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.bin", "*.gguf")
+
+
+@functools.cache
+def folder_sha256(folder: Path) -> str:
+    """What tells this checkpoint from any other: a hash of its weights, configuration, tokenizer and chat template.
+
+    Part of the identity of a reply, so that a checkpoint that was trained again never gets the replies of its
+    predecessor. Of a file of more than ``WHOLE`` bytes, its size and ``SAMPLES`` even blocks count.
+    """
+    seen = hashlib.sha256()
+    for path in sorted({p for pattern in IDENTIFYING for p in folder.glob(pattern)}):
+        size = path.stat().st_size
+        seen.update(f"{path.name} {size}\n".encode())
+        with path.open("rb") as file:
+            if size <= WHOLE:
+                seen.update(file.read())
+                continue
+            for k in range(SAMPLES):
+                file.seek(k * (size - BLOCK) // (SAMPLES - 1))
+                seen.update(file.read(BLOCK))
+    return seen.hexdigest()
