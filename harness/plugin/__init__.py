@@ -40,7 +40,12 @@ def pytest_xdist_auto_num_workers(config: Any) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Spread items by work stealing unless told otherwise: the default scheduler hands out shrinking chunks."""
+    """Spread items by work stealing unless told otherwise: the default scheduler hands out shrinking chunks.
+
+    And one thread of linear algebra a process: the matrices here are small, and threads of two processes that wait for
+    one another on the same cores were eight times slower than one thread each.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if getattr(config.option, "numprocesses", None) and getattr(config.option, "dist", None) == "no":
         config.option.dist = "worksteal"
 
