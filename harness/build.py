@@ -200,37 +200,37 @@ class SpectraFamily:
         instance, variant = self.find(key)
         base, _, probe = key.variant.partition(interface.SEPARATOR)
         text, parts = self._evidence(instance.id, variant.id, interface.shown_view(probe, view))
-        truth = self._truth(instance, variant, task)
-        facts = {**truth.facts, "unit": view.unit, "order": view.order}
+        truth = self._truth(instance, variant, task, view)
         if probe:
-            facts |= {"probe": interface.kind_of(probe), "base": base}
-            truth = replace(truth, relation="same", core=False, facts=facts)
-        else:
-            truth = replace(truth, facts=facts)
-        request = Request(
-            key=key, evidence=(*parts, Part(text=text)), question=prompts.question(task, variant, view),
-            options=prompts.options(task, variant, view), readout=model.readout or self.spec.readout, prompt="",
-            truth=truth,
-        )
-        if probe:
-            request = replace(request, options=interface.present(probe, request.options),
-                              **prompts.probe_wording(probe, request, task, variant, view))
-        return replace(request, prompt=prompts.compose(request))
+            truth = replace(truth, relation="same", core=False,
+                            facts={**truth.facts, "probe": interface.kind_of(probe), "base": base})
+        readout = model.readout or self.spec.readout
+        question, options = prompts.question(task, variant, view), prompts.options(task, variant, view)
+        evidence = (*parts, text)
+        if not probe:
+            return Request(key, evidence, question, options, readout, prompts.ask(question, options, readout),
+                           truth=truth)
+        plain = Request(key, evidence, question, options, readout, "", truth=truth)
+        changed = replace(plain, options=interface.present(probe, options),
+                          **prompts.probe_wording(probe, plain, task, variant, view))
+        return replace(changed, prompt=prompts.compose(changed))
 
-    def _truth(self, instance: Instance, variant: Variant, task: TaskSpec) -> Truth:
-        """What holds of a variant in every view, worked out once."""
-        known = self._truths.get((instance.id, variant.id))
+    def _truth(self, instance: Instance, variant: Variant, task: TaskSpec, view: View) -> Truth:
+        """What holds of a variant in every view that shows this unit in this order, worked out once."""
+        name = (instance.id, variant.id, view.unit, view.order)
+        known = self._truths.get(name)
         if known is None:
             facts = {k: v for k, v in variant.facts.items() if k in ("wording", "direction", "cut", "deletion")}
-            known = self._truths[instance.id, variant.id] = Truth(
+            known = self._truths[name] = Truth(
                 expected=variant.expected, relation=variant.relation, core=variant.core, cluster=instance.id,
                 decoy=variant.facts.get("decoy", ""), first=variant.facts.get("first", ""),
                 facts={**facts, "simulated": self.data.kind == "simulated",
-                       **_reversed(task, instance, variant, self.spec.data["extremum"]), **_shading(variant)})
+                       **_reversed(task, instance, variant, self.spec.data["extremum"]), **_shading(variant),
+                       "unit": view.unit, "order": view.order})
         return known
 
     @cached_property
-    def _truths(self) -> dict[tuple[str, str], Truth]:
+    def _truths(self) -> dict[tuple[str, ...], Truth]:
         return {}
 
     def find(self, key: RequestKey) -> tuple[Instance, Variant]:
@@ -254,7 +254,7 @@ class SpectraFamily:
         other = family(load(path))
         return [s for instance, _ in other.instances.values() for s in instance.evidence]
 
-    def _evidence(self, instance_id: str, variant_id: str, view: View) -> tuple[str, tuple[Part, ...]]:
+    def _evidence(self, instance_id: str, variant_id: str, view: View) -> tuple[Part, tuple[Part, ...]]:
         """Text and images; neighbours in the order of keys share evidence, so a short memory is enough."""
         instance, by_id = self.instances[instance_id]
         variant = by_id[variant_id]
@@ -270,14 +270,14 @@ class SpectraFamily:
     def _rendered(self) -> dict:
         return {}
 
-    def _render(self, spectra: tuple[Spectrum, ...], view: View) -> tuple[str, tuple[Part, ...]]:
+    def _render(self, spectra: tuple[Spectrum, ...], view: View) -> tuple[Part, tuple[Part, ...]]:
         if self.spec.data["evidence"].get("transform") == "transmission":
             spectra = tuple(replace(s, response=10.0 ** -s.response) for s in spectra)  # appendix D; order unchanged
         shown = renderer(view.kind)(spectra, NAMES[: len(spectra)], view)
         pieces = [prompts.context(self.spec), prompts.introduction(self.spec, view, len(spectra))]
         if view.has_image:
-            return "\n\n".join(pieces), (Part(image=shown, media_type="image/png"),)
-        return "\n\n".join([*pieces, shown]), ()
+            return Part(text="\n\n".join(pieces)), (Part(image=shown, media_type="image/png"),)
+        return Part(text="\n\n".join([*pieces, shown])), ()
 
 
 def shows(variant: Variant, view: View) -> bool:

@@ -102,14 +102,17 @@ def outcome(
     )
 
 
+_EXACT = frozenset({str, int, float, bool, type(None)})
+
+
 def builtin(value: Any) -> Any:
     """``value`` as exact builtins: subclasses, enums, numpy scalars and paths travel badly between processes."""
-    if value is None or isinstance(value, bool):
+    if type(value) in _EXACT:
         return value
     if isinstance(value, enum.Enum):
         return builtin(value.value)
     if isinstance(value, str):
-        return str.__str__(value) if type(value) is str else str(value)
+        return str(value)
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -124,6 +127,8 @@ def builtin(value: Any) -> Any:
 
 
 def _total(values: Sequence[Any]) -> Any:
+    if len(values) == 1:  # a model asked once, nearly always
+        return builtin(values[0])
     known = [builtin(v) for v in values if v is not None]
     return sum(known) if known else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -78,7 +79,11 @@ class Outcome:
     request_sha256: str = ""
 
     def to_row(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {name: getattr(self, name) for name in _KINDS}
+
+    def to_json(self) -> str:
+        """The row as one line of ASCII JSON."""
+        return _line(self.to_row())
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Outcome:
@@ -93,6 +98,8 @@ class Outcome:
                 raise TypeError(f"{name}: {value!r:.60} is a {type(value).__name__}")
         return cls(**known)
 
+
+_line = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 _BUILTINS = {"str": (str,), "bool": (bool,), "int": (int,), "float": (float, int), "None": (type(None),),
              "list[str]": (list,)}

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Relation = Literal["same", "flip", "abstain"]
@@ -34,7 +34,8 @@ class RequestKey:
     model: str
 
     def __str__(self) -> str:
-        return "/".join(str(getattr(self, f.name)) for f in fields(self))
+        return (f"{self.spec}/{self.task}/{self.instance}/{self.variant}/{self.view}/{self.template}/{self.repeat}/"
+                f"{self.model}")
 
     @classmethod
     def parse(cls, text: str) -> RequestKey:
@@ -64,6 +65,14 @@ class Option:
     key: str
     label: str
     description: str = ""
+
+
+def lettered(options: Sequence[Option]) -> dict[str, Option]:
+    """Letter -> option: the labels themselves where all are single letters, else A, B, C ... in order."""
+    labels = [o.label for o in options]
+    if not all(len(n) == 1 and n.isascii() and n.isalpha() for n in labels):
+        labels = [chr(ord("A") + i) for i in range(len(labels))]
+    return dict(zip(labels, options, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +152,9 @@ class Truth:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+_canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """Exactly what one model is asked.
@@ -184,11 +196,8 @@ class Request:
 
     @property
     def letters(self) -> dict[str, str]:
-        """Letter -> option key: the labels themselves where all are single letters, else A, B, C ... in order."""
-        labels = [o.label for o in self.options]
-        if not all(len(n) == 1 and n.isascii() and n.isalpha() for n in labels):
-            labels = [chr(ord("A") + i) for i in range(len(labels))]
-        return {label: o.key for label, o in zip(labels, self.options, strict=True)}
+        """Letter -> option key, see :func:`lettered`."""
+        return {letter: o.key for letter, o in lettered(self.options).items()}
 
     def content(self) -> dict[str, Any]:
         """What determines a reply on the side of the prompt, JSON-ready, images by hash; without the key."""
@@ -209,8 +218,7 @@ class Request:
     def sha256(self) -> str:
         """Hash of :meth:`content`: two requests with the same hash ask the same thing, byte for byte."""
         if not self._sha256:  # asked for several times a request, and the images are large
-            text = json.dumps(self.content(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-            object.__setattr__(self, "_sha256", hashlib.sha256(text.encode()).hexdigest())
+            object.__setattr__(self, "_sha256", hashlib.sha256(_canonical(self.content()).encode()).hexdigest())
         return self._sha256
 
 

@@ -5,10 +5,11 @@ The declared texts come from the spec; this module fills their placeholders and 
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .probe import ABSTAIN, Option, Request, Variant, View
+from .probe import ABSTAIN, Option, Request, Variant, View, lettered
 from .spec import Spec, TaskSpec
 from .spectrum import AXIS_UNITS
 from .variants import interface
@@ -111,23 +112,28 @@ def compose(request: Request) -> str:
         second = "\n\n".join(f"Question 2: {text}\nOptions:\n{_bullets(opts)}" for text, opts in request.companions)
         first = compose(replace(request, companions=())).replace("Question: ", "Question 1: ", 1)
         return f"{second}\n\n{SEVERAL_SENTENCE}\n\n{first}"
-    head = f"Question: {request.question}"
-    if request.readout == "option_letters":
-        lines = [f"{letter}. {_lettered(key, request)}" for letter, key in request.letters.items()]
+    return ask(request.question, request.options, request.readout)
+
+
+def ask(question: str, options: Sequence[Option], readout: str) -> str:
+    """One question with its options, in the form of the readout."""
+    head = f"Question: {question}"
+    if readout == "option_letters":
+        letters = lettered(options)
+        lines = [f"{letter}. {_behind_letter(option, letters)}" for letter, option in letters.items()]
         return "\n".join([head, "Options:", *lines, LETTER_SENTENCE])
-    if request.readout == "option_text":
+    if readout == "option_text":
         return f"{head}\nAnswer:"
-    tail = [JSON_SENTENCE] if request.readout == "json_choice" else []
-    return "\n".join([head, "Options:", _bullets(request.options), *tail])
+    tail = [JSON_SENTENCE] if readout == "json_choice" else []
+    return "\n".join([head, "Options:", _bullets(options), *tail])
 
 
-def _bullets(shown: tuple[Option, ...]) -> str:
+def _bullets(shown: Sequence[Option]) -> str:
     return "\n".join(f"- {o.label}: {o.description}" if o.description else f"- {o.label}" for o in shown)
 
 
-def _lettered(key: str, request: Request) -> str:
+def _behind_letter(option: Option, letters: Container[str]) -> str:
     """An option behind its letter; where the label is that letter itself, its description stands for it."""
-    option = next(o for o in request.options if o.key == key)
-    if option.label in request.letters and option.description:
+    if option.label in letters and option.description:
         return option.description
     return f"{option.label} ({option.description})" if option.description else option.label

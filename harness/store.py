@@ -69,11 +69,12 @@ def encode(response: Response) -> str:
 def decode(text: str) -> Response:
     """Inverse of :func:`encode`; fields of a newer version are ignored."""
     row = json.loads(text)
-    usage = Usage(**row.pop("usage"))
-    return Response(**{k: v for k, v in row.items() if k in _RESPONSE}, usage=usage)
+    row["usage"] = Usage(**row["usage"])
+    return Response(**row) if row.keys() <= _FIELDS else Response(**{k: v for k, v in row.items() if k in _FIELDS})
 
 
 _RESPONSE = tuple(f.name for f in fields(Response) if f.name != "usage")
+_FIELDS = {*_RESPONSE, "usage"}
 _USAGE = tuple(f.name for f in fields(Usage))
 
 
@@ -143,7 +144,12 @@ class Store:
 
     def get(self, request: str) -> Response | None:
         """The last successful reply to a store key, or None."""
-        return self.get_many([request]).get(request)
+        with self._lock:
+            if request in self._buffered:
+                return self._buffered[request]
+            row = self._db.execute("SELECT response FROM reply WHERE request = ? AND ok = 1 ORDER BY id DESC LIMIT 1",
+                                   (request,)).fetchone()
+        return decode(row[0]) if row else None
 
     def get_many(self, requests: Sequence[str]) -> dict[str, Response]:
         """The last successful reply to each store key that has one."""

@@ -76,6 +76,7 @@ def keep(folder: Path, store_path: Path) -> tuple[int, int, int]:
             keeper.keep(request, [response for _, response in store.by_item(o.key)] if store else ())
             done += 1
     finally:
+        keeper.close()
         if store:
             store.close()
     return done, differing, missing

@@ -85,11 +85,21 @@ def is_placeholder(item: pytest.Item) -> bool:
 
 
 @pytest.fixture
-def probe(request: pytest.FixtureRequest) -> Any:
+def probe() -> Any:
     """One request of one model; ``probe.ask()`` asks, reads, classifies and records it."""
+    pytest.fail("the fixture 'probe' is for tests with the mark probes(suite=...)", pytrace=False)
+
+
+def pytest_fixture_setup(fixturedef: Any, request: Any) -> Any:
+    """Makes the fixture ``probe``. Here and not in its function, which would have to ask for ``request``: making that
+    fixture too cost a tenth of what pytest needs for a whole item."""
+    if fixturedef.argname != "probe" or not hasattr(getattr(request, "param", None), "variant"):
+        return None
     from .fixtures import Probe
 
-    return Probe(request.param, request.node, run_of(request.config))
+    made = Probe(request.param, request.node, run_of(request.config))
+    fixturedef.cached_result = (made, fixturedef.cache_key(request), None)
+    return made
 
 
 @pytest.hookimpl(tryfirst=True)

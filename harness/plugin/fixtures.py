@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -34,9 +33,7 @@ class Probe:
                 or the rendering is wrong.
         """
         outcome = self.outcome
-        row = outcome.to_row()
-        self._item.user_properties.append((PROPERTY, json.dumps(row, ensure_ascii=True, separators=(",", ":"))))
-        self._item.user_properties.append((BRIEF, brief(row)))
+        self._item.user_properties += [(PROPERTY, outcome.to_json()), (BRIEF, brief(outcome))]
         # a suite that withholds evidence says what the rest supports, "" where no program could read it
         wanted = outcome.facts.get("supports", outcome.expected)
         if self.run.models[self.key.model].backend == "oracle" and wanted and outcome.choice != wanted:
@@ -86,6 +83,7 @@ def keeper(run: Run) -> Keeper:
         from ..report.evidence import Keeper
 
         run.keeper = Keeper(run.folder)
+        run.closers.append(run.keeper.close)
     return run.keeper
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..outcome import Outcome
 
 PROPERTY = "isoprobe"
 """Name of the user property that carries an outcome row as one JSON string."""
@@ -25,19 +28,19 @@ LOOKS = {
 }
 
 
-def word(row: Mapping[str, Any]) -> str:
+def word(outcome: Outcome) -> str:
     """right, wrong, abstained (an abstention that was not called for), or the status of an unusable reply."""
-    if row["status"] != "usable":
-        return row["status"]
-    if row["correct"]:
+    if outcome.status != "usable":
+        return outcome.status
+    if outcome.correct:
         return "right"
-    return "abstained" if row["abstained"] else "wrong"
+    return "abstained" if outcome.abstained else "wrong"
 
 
-def brief(row: Mapping[str, Any]) -> list[Any]:
-    fresh = not row["notes"].get("from_store")
-    tokens = (row["tokens_in"] or 0) + (row["tokens_out"] or 0)
-    return [word(row), row["tries"] or 0, tokens if fresh else 0, (row["cost_usd"] or 0.0) if fresh else 0.0]
+def brief(outcome: Outcome) -> list[Any]:
+    fresh = not outcome.notes.get("from_store")
+    tokens = (outcome.tokens_in or 0) + (outcome.tokens_out or 0)
+    return [word(outcome), outcome.tries or 0, tokens if fresh else 0, (outcome.cost_usd or 0.0) if fresh else 0.0]
 
 
 def carried(report: Any) -> tuple[str, list[Any]] | None:

@@ -61,6 +61,7 @@ class Keeper:
     def __init__(self, folder: Path):
         self.folder = folder
         self._seen: set[str] = set()
+        self._files: dict[str, int] = {}
 
     def keep(self, request: Request, responses: Sequence[Response] = ()) -> None:
         """Keep what was asked, its images, and what was said."""
@@ -79,23 +80,24 @@ class Keeper:
                 else:
                     lines.append({"text": sha, "is": part.text})
             lines.append({"request": request.sha256, **request.content(), "evidence": parts})
-        self._append(REQUESTS, lines)
+            self._append(REQUESTS, lines)
         words = [r.text[:REPLY_LIMIT] for r in responses]
         if any(words):
             self._append(REPLIES, [{"key": str(request.key), "reply": words}])
 
+    def close(self) -> None:
+        """Give the files back; may be called twice, and the keeper can be used again."""
+        while self._files:
+            os.close(self._files.popitem()[1])
+
     def _append(self, name: str, lines: Iterable[Mapping[str, Any]]) -> None:
         """One write, that starts on a new line whatever another process left behind."""
         data = "".join(f"\n{json.dumps(line, ensure_ascii=True, separators=(',', ':'))}" for line in lines)
-        if not data:
-            return
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            file = os.open(self.folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                os.write(file, data.encode() + b"\n")
-            finally:
-                os.close(file)
+            if name not in self._files:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                self._files[name] = os.open(self.folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            os.write(self._files[name], data.encode() + b"\n")
         except OSError as error:
             raise RunError(f"{self.folder / name}: cannot be written ({error.strerror}); is the disk full?") from None
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -79,8 +80,14 @@ def write_run(folder: Path, run: Mapping[str, Any], keys: Iterable[str] | None =
     replace_file(folder / RUN, f"{text}\n".encode())
 
 
+FLUSH_S = 0.2
+
+
 class OutcomeLog:
-    """Appends outcomes to ``outcomes.jsonl``, each written through at once. A torn last line is cut off on opening."""
+    """Appends outcomes to ``outcomes.jsonl``, written through within ``FLUSH_S``. A torn last line is cut off on opening.
+
+    What a killed process had not written through is in the store of replies, and is a row again when the run goes on.
+    """
 
     def __init__(self, folder: Path):
         folder.mkdir(parents=True, exist_ok=True)
@@ -88,15 +95,18 @@ class OutcomeLog:
         if path.exists():
             _cut_torn_line(path)
         self._file = path.open("a", encoding="utf-8", newline="\n")
+        self._flushed = 0.0
 
     def append(self, row: Outcome | Mapping[str, Any]) -> None:
-        data = row.to_row() if isinstance(row, Outcome) else row
-        self.append_json(json.dumps(data, ensure_ascii=True, separators=(",", ":")))
+        self.append_json((row if isinstance(row, Outcome) else Outcome.from_row(row)).to_json())
 
     def append_json(self, line: str) -> None:
         """A row that is one line of JSON already."""
         self._file.write(line + "\n")
-        self._file.flush()
+        now = time.monotonic()
+        if now - self._flushed >= FLUSH_S:
+            self._file.flush()
+            self._flushed = now
 
     def close(self) -> None:
         self._file.close()

@@ -92,9 +92,11 @@ def test_a_changed_prompt_or_label_bumps_the_version(name, monkeypatch):
 def _text_only(self, spectra, view):
     """Plots are left out: what they show is the arrays that the tables show."""
     from harness import prompts
+    from harness.probe import Part
     from harness.render import renderer
 
     pieces = [prompts.context(self.spec), prompts.introduction(self.spec, view, len(spectra))]
     if view.has_image:
-        return "\n\n".join(pieces), ()
-    return "\n\n".join([*pieces, renderer(view.kind)(spectra, ("A", "B", "C")[: len(spectra)], view)]), ()
+        return Part(text="\n\n".join(pieces)), ()
+    table = renderer(view.kind)(spectra, ("A", "B", "C")[: len(spectra)], view)
+    return Part(text="\n\n".join([*pieces, table])), ()
