@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:
 	@echo "make audit   a real report from a real run on embedded data (about ten minutes, set-up included)"
 	@echo "make test    the harness's own tests"
-	@echo "make lint    ruff and the import layers"
+	@echo "make lint    ruff, the import layers and mypy (strict)"
 	@echo "make bench   speed of the harness, as ratios measured side by side"
 
 # what a run needs
@@ -36,6 +36,7 @@ test: $(VENV)/.dev
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
+	$(BIN)/mypy
 
 bench: $(VENV)/.dev
 	$(BIN)/pytest harness/benchmarks -q -n 0 --benchmark-disable-gc

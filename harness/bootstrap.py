@@ -21,7 +21,7 @@ import numpy as np
 from .errors import DataError, near
 from .intervals import KINDS, Sample
 from .outcome import Estimate
-from .rows import Rows
+from .rows import Floats, Rows
 
 RESAMPLES = 2000
 """Of the optical-spectra paper, section 4.2; the modality paper uses 10,000 in appendix C."""
@@ -131,27 +131,29 @@ def jackknife(compute: Callable[[Rows, np.ndarray], np.ndarray], rows: Rows, uni
     return np.concatenate(parts)
 
 
-def total(rows: Rows, weights: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
+def total(rows: Rows, weights: np.ndarray, values: np.ndarray | None = None) -> Floats:
     """(B,) weighted sums over rows of ``values`` (n,), or of ones: the building block of nearly every metric."""
     return _totals(rows, weights, (values,))[:, 0]
 
 
-def _totals(rows: Rows, weights: np.ndarray, columns: Sequence[np.ndarray | None]) -> np.ndarray:
+def _totals(rows: Rows, weights: np.ndarray, columns: Sequence[np.ndarray | None]) -> Floats:
     """(B, k) weighted sums of k columns, in one pass over the weights."""
     if not len(rows):
         return np.zeros((len(weights), len(columns)))
     unit = rows.unit
     start, size = int(unit.min()), int(np.ptp(unit)) + 1  # the units of one spec stand next to each other
     per_unit = [np.bincount(unit - start, values, size) for values in columns]
-    return weights[:, start : start + size] @ np.array(per_unit, float).T
+    sums: Floats = weights[:, start : start + size] @ np.array(per_unit, float).T
+    return sums
 
 
-def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> Floats:
     """(B,) quotient, NaN where the denominator is 0."""
     out = np.full(np.shape(numerator), np.nan)
-    return np.divide(numerator, denominator, out=out, where=np.asarray(denominator) != 0)
+    np.divide(numerator, denominator, out=out, where=np.asarray(denominator) != 0)
+    return out
 
 
-def share(rows: Rows, weights: np.ndarray, values: np.ndarray) -> np.ndarray:
+def share(rows: Rows, weights: np.ndarray, values: np.ndarray) -> Floats:
     """(B,) percent of the rows for which ``values`` (n,) holds (or their mean x 100)."""
     return 100 * ratio(*_totals(rows, weights, (values, None)).T)

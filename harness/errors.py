@@ -21,6 +21,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 class IsoprobeError(Exception):
@@ -48,7 +49,7 @@ class SpecError(IsoprobeError):
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 
-    def __reduce__(self):  # exceptions travel between xdist processes
+    def __reduce__(self) -> tuple[Any, ...]:  # exceptions travel between xdist processes
         return (type(self), (self.problems,))
 
 

@@ -43,7 +43,8 @@ class RequestKey:
         parts = text.split("/", 7)
         if len(parts) != 8:
             raise ValueError(f"{text!r} is not spec/task/instance/variant/view/template/repeat/model")
-        return cls(*parts[:6], int(parts[6]), parts[7])
+        spec, task, instance, variant, view, template, repeat, model = parts
+        return cls(spec, task, instance, variant, view, template, int(repeat), model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from .errors import DataError, near
 from .outcome import LOST, Outcome
+
+T = TypeVar("T", bound=np.generic)
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 KEY = ("model", "spec", "task", "instance", "variant", "view", "template", "repeat")
 """The columns that name one request (see ``RequestKey``)."""
@@ -47,11 +53,11 @@ class _Columns:
 
     def __init__(self, outcomes: list[Outcome]):
         self.outcomes = outcomes
-        self._codes: dict[str, tuple[np.ndarray, dict[Any, int]]] = {}
-        self._cache: dict[Any, np.ndarray] = {}
+        self._codes: dict[str, tuple[Ints, dict[Any, int]]] = {}
+        self._cache: dict[Any, npt.NDArray[Any]] = {}
         self.units, self.unit = self._units()
 
-    def _units(self) -> tuple[list[tuple[str, str]], np.ndarray]:
+    def _units(self) -> tuple[list[tuple[str, str]], Ints]:
         names = [(o.spec, o.cluster or o.instance) for o in self.outcomes]
         units = sorted(set(names))
         at = {name: i for i, name in enumerate(units)}
@@ -65,7 +71,7 @@ class _Columns:
             raise DataError(f"outcomes have no column {column!r}{near(column, FILTERS)}, facts.NAME")
         return list(map(attrgetter(column), self.outcomes))
 
-    def codes(self, column: str) -> tuple[np.ndarray, dict[Any, int]]:
+    def codes(self, column: str) -> tuple[Ints, dict[Any, int]]:
         if column not in self._codes:
             values = self.values(column)
             try:
@@ -77,13 +83,13 @@ class _Columns:
             self._codes[column] = np.fromiter(map(at.__getitem__, values), np.int64, len(values)), at
         return self._codes[column]
 
-    def cached(self, name: Any, make: Callable[[], np.ndarray]) -> np.ndarray:
+    def cached(self, name: Any, make: Callable[[], npt.NDArray[T]]) -> npt.NDArray[T]:
         if name not in self._cache:
             self._cache[name] = make()
         return self._cache[name]
 
-    def groups(self, columns: tuple[str, ...]) -> np.ndarray:
-        def make() -> np.ndarray:
+    def groups(self, columns: tuple[str, ...]) -> Ints:
+        def make() -> Ints:
             group = np.zeros(len(self.outcomes), np.int64)
             for column in columns:
                 codes, names = self.codes(column)
@@ -97,7 +103,7 @@ class Rows:
 
     __slots__ = ("_columns", "_index")
 
-    def __init__(self, columns: _Columns, index: np.ndarray):
+    def __init__(self, columns: _Columns, index: Ints):
         self._columns, self._index = columns, index
 
     @classmethod
@@ -138,7 +144,7 @@ class Rows:
         start = index.min(initial=len(self._columns.outcomes))
         return Rows(self._columns, start + np.flatnonzero(np.bincount(index - start)))
 
-    def partners(self, column: str, reference: Any) -> tuple[np.ndarray, Rows]:
+    def partners(self, column: str, reference: Any) -> tuple[Bools, Rows]:
         """The request that differs from each row in ``column`` alone, where it is ``reference``.
 
         Returns:
@@ -147,7 +153,7 @@ class Rows:
         columns = self._columns
         group = columns.groups(tuple(c for c in KEY if c != column))
 
-        def make() -> np.ndarray:
+        def make() -> Ints:
             rows = np.flatnonzero(self.everything.among(column, reference))
             at = np.full(len(columns.outcomes), -1)
             at[group[rows]] = rows
@@ -170,11 +176,11 @@ class Rows:
     def outcomes(self) -> list[Outcome]:
         return [self._columns.outcomes[i] for i in self._index]
 
-    def codes(self, column: str) -> np.ndarray:
+    def codes(self, column: str) -> Ints:
         """(n,) int, equal where the values are equal."""
         return self._columns.codes(column)[0][self._index]
 
-    def among(self, column: str, value: Any) -> np.ndarray:
+    def among(self, column: str, value: Any) -> Bools:
         """(n,) bool: the column has this value (or, for a list, tuple or set, one of these)."""
         codes, names = self._columns.codes(column)
         wanted = value if isinstance(value, list | tuple | set | frozenset) else (value,)
@@ -187,62 +193,62 @@ class Rows:
         seen = np.bincount(self.codes(column), minlength=len(self._columns.codes(column)[1]))
         return [value for value, code in self._columns.codes(column)[1].items() if seen[code]]
 
-    def same(self, left: str, right: str) -> np.ndarray:
+    def same(self, left: str, right: str) -> Bools:
         """(n,) bool: two columns hold the same value, None never counted as such."""
-        def make() -> np.ndarray:
+        def make() -> Bools:
             pairs = zip(self._columns.values(left), self._columns.values(right), strict=True)
             return np.array([a is not None and a == b for a, b in pairs], bool)
         return self._columns.cached(("same", left, right), make)[self._index]
 
-    def derived(self, name: str, make: Callable[[Rows], np.ndarray]) -> np.ndarray:
+    def derived(self, name: str, make: Callable[[Rows], npt.NDArray[T]]) -> npt.NDArray[T]:
         """(n,) of an array that ``make`` computes from all rows, once for all selections under ``name``."""
         return self._columns.cached(("derived", name), lambda: make(self.everything))[self._index]
 
-    def numbers(self, column: str) -> np.ndarray:
+    def numbers(self, column: str) -> Floats:
         """(n,) float, NaN where the value is None."""
-        def make() -> np.ndarray:
+        def make() -> Floats:
             return np.array([np.nan if v is None else v for v in self._columns.values(column)], float)
         return self._columns.cached(("numbers", column), make)[self._index]
 
-    def computed(self, name: str, value: Callable[[Outcome], float]) -> np.ndarray:
+    def computed(self, name: str, value: Callable[[Outcome], float]) -> Floats:
         """(n,) float of a function of one outcome, computed once for all selections under ``name``."""
-        def make() -> np.ndarray:
+        def make() -> Floats:
             return np.array([value(o) for o in self._columns.outcomes], float)
         return self._columns.cached(("computed", name), make)[self._index]
 
     @property
-    def usable(self) -> np.ndarray:
+    def usable(self) -> Bools:
         return self._flag("usable", lambda o: o.status == "usable")
 
     @property
-    def attempted(self) -> np.ndarray:
+    def attempted(self) -> Bools:
         """(n,) bool: all but the lost, which no model has answered badly."""
         return self._flag("attempted", lambda o: o.status != LOST)
 
     @property
-    def correct(self) -> np.ndarray:
+    def correct(self) -> Bools:
         """(n,) bool; a row that is not usable is never correct."""
         return self._flag("correct", lambda o: o.status == "usable" and o.correct is True)
 
     @property
-    def abstained(self) -> np.ndarray:
+    def abstained(self) -> Bools:
         """(n,) bool; a row that is not usable has not abstained."""
         return self._flag("abstained", lambda o: o.status == "usable" and o.abstained is True)
 
-    def _flag(self, name: str, value: Callable[[Outcome], bool]) -> np.ndarray:
-        def make() -> np.ndarray:
+    def _flag(self, name: str, value: Callable[[Outcome], bool]) -> Bools:
+        def make() -> Bools:
             return np.fromiter(map(value, self._columns.outcomes), bool, len(self._columns.outcomes))
         return self._columns.cached(("flag", name), make)[self._index]
 
     # -- groups and units -----------------------------------------------------------------------------------------
 
-    def groups(self, *columns: str) -> np.ndarray:
+    def groups(self, *columns: str) -> Ints:
         """(n,) int from 0: equal where all the columns are. With ``model`` first they stay small for one model."""
         group = self._columns.groups(columns)[self._index]
         return group - group.min() if len(group) else group
 
     @property
-    def unit(self) -> np.ndarray:
+    def unit(self) -> Ints:
         """(n,) int: the bootstrap unit of each row, an index into ``units``."""
         return self._columns.unit[self._index]
 

@@ -63,4 +63,5 @@ def create(config: ModelConfig, meter: Meter | None = None) -> Backend:
     except ModuleNotFoundError as e:
         raise BackendError(f"model {config.name}: backend {config.backend!r} needs the package {e.name!r}; "
                            "install isoprobe with its extra for it") from e
-    return cls(config, meter)
+    made: Backend = cls(config, meter)
+    return made

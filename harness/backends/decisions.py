@@ -38,7 +38,7 @@ class Decisions(HttpBackend):
             raise BackendError(f"models.{config.name}.options.shape: {self.shape!r}{near(self.shape, PATHS)}")
         self.images = config.options.get("images", IMAGES[self.shape])
         base, path = config.base_url.rstrip("/"), config.options.get("path", PATHS[self.shape])
-        self._url = base.removesuffix("/v1") + path if path.startswith("/v1/") else base + path
+        self._url: str = base.removesuffix("/v1") + path if path.startswith("/v1/") else base + path
 
     def url(self, request: Request) -> str:
         return self._url

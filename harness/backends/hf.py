@@ -71,4 +71,4 @@ class Transformers(Backend):
         ids = self.tokenizer(letter, add_special_tokens=False)["input_ids"]
         if len(ids) != 1:
             raise BackendError(f"model {self.config.name}: its tokenizer splits the option letter {letter!r}")
-        return ids[0]
+        return int(ids[0])

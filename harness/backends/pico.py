@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import AdapterError, BackendError
 from ..probe import Request, Response, Usage
@@ -25,6 +26,7 @@ from .config import ModelConfig
 from .pico_tokens import Tokens
 from .weights import folder_sha256, read_safetensors
 
+Floats = npt.NDArray[np.float32]
 FOLDER = Path(__file__).parent / "data" / "pico"
 MESSAGE = "<|im_start|>{role}\n{text}<|im_end|>\n"
 ANSWER = "<|im_start|>assistant\n"
@@ -53,7 +55,7 @@ class Network:
         self.ids: list[int] = []
         self.cache = [(np.zeros((0, self.kv, self.dim), np.float32),) * 2 for _ in range(c["num_hidden_layers"])]
 
-    def logits(self, ids: list[int]) -> np.ndarray:
+    def logits(self, ids: list[int]) -> Floats:
         if len(ids) > self.config["max_position_embeddings"]:
             raise BackendError(f"pico: a prompt of {len(ids)} tokens; at most "
                                f"{self.config['max_position_embeddings']} can be read")
@@ -69,7 +71,7 @@ class Network:
         self.ids = list(ids)
         return embedding @ norm(x[-1], self.weights["model.norm.weight"])
 
-    def _layer(self, x: np.ndarray, i: int, same: int, turn: tuple, last: bool) -> np.ndarray:
+    def _layer(self, x: Floats, i: int, same: int, turn: tuple[Floats, Floats], last: bool) -> Floats:
         w = {k: self.weights[f"model.layers.{i}.{k}.weight"] for k in LAYER}
         h = norm(x, w["input_layernorm"])
         k = rotate(norm((h @ w["self_attn.k_proj"]).reshape(len(h), self.kv, -1), w["self_attn.k_norm"]), turn)
@@ -78,7 +80,7 @@ class Network:
         k, v = np.concatenate([held_k[:same], k]), np.concatenate([held_v[:same], v])
         self.cache[i] = (k, v)
         if last:  # only the last position is read after the last layer
-            x, h, turn = x[-1:], h[-1:], tuple(t[-1:] for t in turn)
+            x, h, turn = x[-1:], h[-1:], (turn[0][-1:], turn[1][-1:])
         q = rotate(norm((h @ w["self_attn.q_proj"]).reshape(len(h), self.heads, -1), w["self_attn.q_norm"]), turn)
         group = self.heads // self.kv
         q = q.reshape(len(q), self.kv, group, self.dim).transpose(1, 2, 0, 3)
@@ -92,26 +94,28 @@ class Network:
         x = x + mixed @ w["self_attn.o_proj"]
         h = norm(x, w["post_attention_layernorm"])
         gate = h @ w["mlp.gate_proj"]
-        return x + (gate / (1 + np.exp(-gate)) * (h @ w["mlp.up_proj"])) @ w["mlp.down_proj"]
+        out: Floats = x + (gate / (1 + np.exp(-gate)) * (h @ w["mlp.up_proj"])) @ w["mlp.down_proj"]
+        return out
 
 
 LAYER = ("input_layernorm", "post_attention_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
          "self_attn.o_proj", "self_attn.q_norm", "self_attn.k_norm", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")
 
 
-def norm(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def norm(x: Floats, weight: Floats) -> Floats:
     """Root-mean-square normalisation over the last axis."""
-    return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6)) * weight
+    out: Floats = x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6)) * weight
+    return out
 
 
-def rotate(x: np.ndarray, turn: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def rotate(x: Floats, turn: tuple[Floats, Floats]) -> Floats:
     """Rotary position embedding of (n, heads, dim); ``turn`` is cosine and sine, (n, 1, dim / 2)."""
     cos, sin = turn
     a, b = np.split(x, 2, axis=-1)
     return np.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
 
 
-def merge(weights: dict[str, np.ndarray], adapter: Path) -> None:
+def merge(weights: dict[str, Floats], adapter: Path) -> None:
     """Add a LoRA adapter to the weights: W + scale / rank x B A.
 
     Raises:

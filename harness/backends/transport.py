@@ -181,8 +181,8 @@ class Transport:
         if not error:
             return
         fields = error if isinstance(error, dict) else {"message": error}
-        metadata = fields.get("metadata") if isinstance(fields.get("metadata"), dict) else {}
-        headers = metadata.get("headers") if isinstance(metadata.get("headers"), dict) else {}
+        metadata = _object(fields, "metadata")
+        headers = _object(metadata, "headers")
         after = headers.get("Retry-After") or metadata.get("retry_after") or metadata.get("retry_after_seconds")
         message = " ".join(str(x) for x in (fields.get("message"), metadata.get("raw")) if x)
         code = str(fields.get("code") or fields.get("status") or "")
@@ -262,3 +262,9 @@ async def close_client() -> None:
     client = _clients.pop(asyncio.get_running_loop(), None)
     if client is not None:
         await client.aclose()
+
+
+def _object(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The object of that name, empty where there is none or it is something else."""
+    found = fields.get(name)
+    return found if isinstance(found, dict) else {}

@@ -7,6 +7,7 @@ import hashlib
 import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ TYPES = {"F32": np.float32, "F16": np.float16, "F64": np.float64, "I64": np.int6
 MAX_HEADER = 50_000_000
 
 
-def read_header(path: Path) -> dict[str, dict]:
+def read_header(path: Path) -> dict[str, dict[str, Any]]:
     """Tensor name -> dtype, shape, data_offsets; checks that the file is as long as its header says.
 
     Raises:
@@ -28,7 +29,7 @@ def read_header(path: Path) -> dict[str, dict]:
             (length,) = struct.unpack("<Q", file.read(8))
             if not 2 <= length <= min(MAX_HEADER, size - 8):
                 raise ValueError(f"a header of {length} bytes")
-            header = json.loads(file.read(length))
+            header: dict[str, dict[str, Any]] = json.loads(file.read(length))
     except FileNotFoundError:
         raise AdapterError(f"{path}: no such file; train the adapter, or give the folder that holds it") from None
     except (struct.error, ValueError) as error:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..bootstrap import ratio, share, total
-from ..rows import Rows
+from ..rows import Bools, Ints, Rows
 from . import attribution
 from .arms import PLAIN, Arms
 from .metric import metric
 
 
-def _golden(rows: Rows) -> np.ndarray:
+def _golden(rows: Rows) -> Ints:
     """(n,) int: the code of the attribution {g}, 0 without an annotation."""
     def code(inputs: list[str], golden: str) -> int:
         return 1 << inputs.index(golden) if golden in inputs else 0
@@ -60,8 +60,9 @@ def golden_accuracy_gap(rows: Rows, weights: np.ndarray) -> np.ndarray:
     )
 
 
-def _is(rows: Rows, side: str) -> np.ndarray:
-    return attribution.codes(rows, side) == _golden(rows)
+def _is(rows: Rows, side: str) -> Bools:
+    same: Bools = attribution.codes(rows, side) == _golden(rows)
+    return same
 
 
 def _single(rows: Rows, side: str) -> np.ndarray:

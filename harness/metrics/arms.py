@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..bootstrap import total
 from ..outcome import LOST, Outcome
-from ..rows import Rows
+from ..rows import Floats, Rows
 
 JOINT = "both"
 PLAIN, ASSESSMENT = "plain", "assessment"
@@ -61,8 +62,8 @@ class Arms:
     """All outcomes of the modality suites by instance, template and arm."""
 
     def __init__(self, outcomes: list[Outcome]):
-        self._at: dict[tuple, Outcome] = {}
-        members: dict[tuple, set[str]] = defaultdict(set)
+        self._at: dict[tuple[Any, ...], Outcome] = {}
+        members: dict[tuple[Any, ...], set[str]] = defaultdict(set)
         for o in outcomes:
             arm = o.facts.get("arm")
             if not arm or o.status == LOST:
@@ -175,7 +176,7 @@ def multiplicity(rows: Rows) -> np.ndarray:
     return rows.derived("arms: multiplicity", make)
 
 
-def _objects(values: list) -> np.ndarray:
+def _objects(values: list[Any]) -> np.ndarray:
     out = np.empty(len(values), object)
     out[:] = values
     return out
@@ -191,7 +192,7 @@ def summed(rows: Rows, weights: np.ndarray, test: Callable[[Prospective], bool])
     return total(rows, weights, counts(rows, test))
 
 
-def agreement_by_chance(rows: Rows, weights: np.ndarray, pairs: list[list[tuple[str, str]]]) -> np.ndarray:
+def agreement_by_chance(rows: Rows, weights: np.ndarray, pairs: list[list[tuple[str, str]]]) -> Floats:
     """(B,) percent: sum over answers v of p(v) q(v), the agreement of two independent draws.
 
     Args:
@@ -210,4 +211,5 @@ def agreement_by_chance(rows: Rows, weights: np.ndarray, pairs: list[list[tuple[
     p, q = (weights[:, used] @ table[used] for table in tables)
     n = p.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return 100 * (p * q).sum(1) / (n * n)
+        chance: Floats = 100 * (p * q).sum(1) / (n * n)
+    return chance

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..bootstrap import share, total
-from ..rows import Rows
+from ..rows import Ints, Rows
 from .arms import CATEGORIES, joints, retrospective
 from .metric import Metric, metric
 
@@ -28,7 +28,7 @@ def common(rows: Rows) -> Rows:
     return rows.take(np.array([r.executed_assessed is not None for r in retrospective(rows)], bool))
 
 
-def codes(rows: Rows, side: str) -> np.ndarray:
+def codes(rows: Rows, side: str) -> Ints:
     """(n,) int, an index into CATEGORIES."""
     return np.array([getattr(r, side) for r in retrospective(rows)], int)
 

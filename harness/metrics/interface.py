@@ -5,9 +5,12 @@ Each probe row is compared with its base, the row of the same model, view and re
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ..bootstrap import ratio, share, total
+from ..outcome import Outcome
 from ..probe import RequestKey
 from ..rows import Rows
 from .metric import attempted, metric
@@ -30,7 +33,8 @@ def _base_correct(rows: Rows) -> np.ndarray:
     return np.array([float(base is not None and base.correct is True) for _, base in _with_base(rows)])
 
 
-def _with_base(rows: Rows):
+def _with_base(rows: Rows) -> Iterator[tuple[Outcome, Outcome | None]]:
+    """Each outcome with the one of the same instance without the probe, where it is a probe and there is one."""
     by_key = {o.key: o for o in rows.outcomes if o.status != "lost"}
     for outcome in rows.outcomes:
         base, _, probe = outcome.variant.partition("+")

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import KeyLookupError, near
 from ..probe import RequestKey
-from ..rows import KEY, Rows
+from ..rows import KEY, Floats, Rows
 from . import METRICS
 
 
@@ -36,14 +36,15 @@ class Metric:
     ideal: float | None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def __call__(self, rows: Rows, weights: np.ndarray) -> np.ndarray:
+    def __call__(self, rows: Rows, weights: np.ndarray) -> Floats:
         return self.compute(self.select(rows), weights)
 
     def select(self, rows: Rows) -> Rows:
         return self.chosen(rows, **self.settings)
 
-    def compute(self, rows: Rows, weights: np.ndarray) -> np.ndarray:
-        return self.function(rows, weights, **self.settings)
+    def compute(self, rows: Rows, weights: np.ndarray) -> Floats:
+        found: Floats = self.function(rows, weights, **self.settings)
+        return found
 
     def given(self, **settings: Any) -> Metric:
         """The same metric with other settings."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..bootstrap import share
-from ..rows import Rows
+from ..rows import Bools, Rows
 from .accuracy import core
 from .metric import attempted, metric
 
@@ -41,10 +41,11 @@ def _difference(rows: Rows, weights: np.ndarray, of: np.ndarray, reference: np.n
     return share(rows, weights, of * 1.0 - reference)
 
 
-def _same_choice(rows: Rows, column: str, reference: Any) -> np.ndarray:
+def _same_choice(rows: Rows, column: str, reference: Any) -> Bools:
     """(n,) bool: both are usable and chose the same; two unreadable replies are not the same choice."""
     _, partners = rows.partners(column, reference)
-    return rows.usable & partners.usable & (rows.codes("choice") == partners.codes("choice"))
+    same: Bools = rows.codes("choice") == partners.codes("choice")
+    return rows.usable & partners.usable & same
 
 
 @metric("points", ideal=0, rows=core_pairs, column="view", reference=REFERENCE_VIEW)

@@ -8,10 +8,12 @@ cluster.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..bootstrap import ratio
-from ..rows import Rows
+from ..rows import Floats, Rows
 from .arms import Prospective, agreement_by_chance, counts, prospective, singles, summed
 from .metric import metric
 
@@ -36,8 +38,9 @@ def common(rows: Rows) -> Rows:
     return rows.take(counts(rows, lambda g: g.common) > 0)
 
 
-def _percent(rows: Rows, weights: np.ndarray, of: object, among: object) -> np.ndarray:
-    return 100 * ratio(summed(rows, weights, of), summed(rows, weights, among))  # type: ignore[arg-type]
+def _percent(rows: Rows, weights: np.ndarray, of: Callable[[Prospective], bool],
+             among: Callable[[Prospective], bool]) -> Floats:
+    return 100 * ratio(summed(rows, weights, of), summed(rows, weights, among))
 
 
 @metric("%", ideal=None, rows=scored)
@@ -103,14 +106,14 @@ def claim_accuracy(rows: Rows, weights: np.ndarray) -> np.ndarray:
 def claim_chance(rows: Rows, weights: np.ndarray) -> np.ndarray:
     """Chance level of ``claim_accuracy``, in %: sum over answers of their shares among claims and joint answers."""
     pairs = [[(g.claim, g.joint) for g in groups if g.joint is not None] for groups in prospective(rows)]
-    return agreement_by_chance(rows, weights, pairs)  # type: ignore[arg-type]
+    return agreement_by_chance(rows, weights, pairs)
 
 
 @metric("%", ideal=None, rows=scored)
 def change_chance(rows: Rows, weights: np.ndarray) -> np.ndarray:
     """The executed change of two unrelated answers, in %: 100 - agreement by chance of y~_A and y_AB."""
     pairs = [[(g.said, g.joint) for g in groups if g.joint is not None] for groups in prospective(rows)]
-    return 100 - agreement_by_chance(rows, weights, pairs)  # type: ignore[arg-type]
+    return 100 - agreement_by_chance(rows, weights, pairs)
 
 
 @metric("%", ideal=None, rows=common)

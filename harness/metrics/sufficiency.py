@@ -16,7 +16,8 @@ from .metric import metric
 
 def _known(o: Outcome) -> bool | None:
     """Whether the supplied input settles the answer, None where the data do not say."""
-    return o.facts.get("sufficient", {}).get(o.facts.get("arm", ""))
+    known: bool | None = o.facts.get("sufficient", {}).get(o.facts.get("arm", ""))
+    return known
 
 
 def _flags(rows: Rows) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from ..bootstrap import ratio, share, total
 from ..errors import DataError
 from ..outcome import Outcome
-from ..rows import Rows
+from ..rows import Floats, Rows
 from .arms import ASSESSMENT, PLAIN, multiplicity, suite
 from .metric import metric
 
@@ -101,4 +101,5 @@ def _macro_f1(rows: Rows, weights: np.ndarray) -> np.ndarray:
     table = np.array(scores)
     seen = np.isfinite(table)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return 100 * np.where(seen, table, 0).sum(0) / seen.sum(0)
+        mean: Floats = 100 * np.where(seen, table, 0).sum(0) / seen.sum(0)
+    return mean

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..bootstrap import Resamples
 from ..metrics import attribution as retro
 from ..metrics.arms import CATEGORIES, counts, joints, singles
@@ -20,7 +22,7 @@ def _common_counts(rows: Rows) -> tuple[int, int]:
     return scored(singles(rows), lambda r: counts(r, lambda g: g.common).sum())
 
 
-def _lines(rows: Rows) -> list:
+def _lines(rows: Rows) -> list[tuple[tuple[Any, ...], Rows]]:
     """(spec, model, given input) with the rows of that cell, single-input arms only."""
     return [(names, part) for names, part in cells(rows, "spec", "model", "facts.arm") if len(singles(part))]
 
