@@ -131,7 +131,7 @@ def load(path: Path) -> Spec:
     if not isinstance(file.data, dict):
         raise SpecError(Problem(file.path, 0, "", "a probe family is a mapping; see specs/README.md"))
     family = file.data.get("family", "spectra")
-    name = {"paired": "paired"}.get(family, "spec")
+    name = "paired" if family == "paired" else "spec"
     problems = check_schema(file, schema(name))
     dataset = file.data.get("dataset")
     if isinstance(dataset, dict) and name == "spec":

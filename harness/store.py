@@ -67,10 +67,18 @@ def encode(response: Response) -> str:
 
 
 def decode(text: str) -> Response:
-    """Inverse of :func:`encode`; fields of a newer version are ignored."""
-    row = json.loads(text)
-    row["usage"] = Usage(**row["usage"])
-    return Response(**row) if row.keys() <= _FIELDS else Response(**{k: v for k, v in row.items() if k in _FIELDS})
+    """Inverse of :func:`encode`; fields of a newer version are ignored.
+
+    Raises:
+        StoreError: the text is no reply: the file was damaged, or written by something else.
+    """
+    try:
+        row = json.loads(text)
+        row["usage"] = Usage(**row["usage"])
+        return Response(**row) if row.keys() <= _FIELDS else Response(**{k: v for k, v in row.items() if k in _FIELDS})
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise StoreError(f"a stored reply cannot be read ({type(error).__name__}: {error}): {text[:60]!r}; the store is "
+                         "damaged: name another with --store, or restore it from a copy") from None
 
 
 _RESPONSE = tuple(f.name for f in fields(Response) if f.name != "usage")

@@ -128,7 +128,7 @@ class Transport:
             await self.meter.before_send(tokens)
             started = time.perf_counter()
             try:
-                value = parse(await self._once(url, content))
+                value = understood(parse, await self._once(url, content))
                 return Sent(value, tries, time.perf_counter() - started)
             except TransientError as e:
                 last = e
@@ -212,6 +212,14 @@ class Transport:
         if str(error).startswith(("429", "503", "529")):  # said to one, meant for all
             self.meter.pause(error.retry_after_s, f"the service's Retry-After ({error.retry_after_s:.0f} s)")
         return error.retry_after_s + min(wait, 0.1 * error.retry_after_s)
+
+
+def understood(parse: Callable[[dict[str, Any]], T], data: dict[str, Any]) -> T:
+    """``parse(data)``, where a reply of another shape than the protocol's is worth another try, not a crash."""
+    try:
+        return parse(data)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
+        raise TransientError(f"a reply of another shape than its protocol's ({type(e).__name__}: {str(e)[:200]})") from None
 
 
 def retry_after(value: str | None, now: float | None = None) -> float | None:

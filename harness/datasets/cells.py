@@ -126,6 +126,11 @@ def _workbook(path: Path, sheet: str | None) -> tuple[list[Sequence[object]], st
                 raise DataError(f"{path}: sheet {page.title!r} has more than {LARGEST:,} cells; keep only the spectra")
             rows.append([None if isinstance(v, str) and not v.strip() else v for v in row])
         return rows, page.title if len(book.sheetnames) > 1 else ""
+    except DataError:
+        raise
+    except Exception as error:  # the sheet is parsed only now
+        raise DataError(f"{path}: a sheet cannot be read ({type(error).__name__}: {error}); save the file again as XLSX "
+                        "or CSV") from None
     finally:
         book.close()
 

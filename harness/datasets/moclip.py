@@ -8,6 +8,9 @@ and ``geom``. An older release has ``geometries`` and ``cell_images`` instead of
 from __future__ import annotations
 
 import json
+import struct
+import zipfile
+import zlib
 from collections.abc import Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -56,9 +59,10 @@ def published(path: Path, polarized: str) -> SpectraSet:
             names = archive.files
             if key not in names:
                 raise DataError(f"{path}: no array {key!r}{near(key, names)}")
-            response = np.asarray(archive[key], dtype=np.float64)
-            wavelength = np.asarray(archive["wvl"], dtype=np.float64) if "wvl" in names else GRID_NM
-    except (ValueError, EOFError, OSError) as error:
+            response = _real(archive[key])
+            wavelength = _real(archive["wvl"]) if "wvl" in names else GRID_NM
+    except (ValueError, TypeError, EOFError, OSError, MemoryError, NotImplementedError, struct.error, zipfile.BadZipFile,
+            zlib.error) as error:
         if "pickle" in str(error).lower():
             raise DataError(
                 f"{path}: holds pickled Python objects, which can run code when opened, so it is not loaded. If you "
@@ -66,7 +70,7 @@ def published(path: Path, polarized: str) -> SpectraSet:
                 f"as plain float arrays with numpy.savez; or get the current release (Figshare 30772553)") from None
         raise DataError(f"{path}: cannot be read as numbers: {error}; get the file again (Figshare 30772553)") from None
     n = wavelength.size
-    if response.ndim != 2 or wavelength.ndim != 1 or n not in response.shape:
+    if not n or response.ndim != 2 or wavelength.ndim != 1 or n not in response.shape:
         raise DataError(f"{path}: {key} has shape {response.shape} and wvl {wavelength.shape}; (N, 29) or (29, N) and "
                         "(29,) are right")
     older = "geometries" in names or "cell_images" in names
@@ -83,6 +87,13 @@ def published(path: Path, polarized: str) -> SpectraSet:
                       for i in np.flatnonzero(whole)),
         description="Measured transmission of fabricated silicon-on-glass metasurfaces." + missing,
     )
+
+
+def _real(array: np.ndarray) -> np.ndarray:
+    """The array in float64. Raises ValueError where that would change what it says."""
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"an array of {array.dtype} where real numbers are due")
+    return array.astype(np.float64)
 
 
 def metasurface(declaration: Mapping[str, Any], base: Path) -> SpectraSet:

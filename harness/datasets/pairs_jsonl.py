@@ -55,6 +55,8 @@ def _item(place: str, number: int, row: dict[str, Any], folder: Path, inputs: Ma
             _names(row[column], inputs, f"{place}: {column}")
             facts[column] = {key: read(value) for key, value in row[column].items()}
     if row.get("golden") is not None:
+        if not isinstance(row["golden"], str):
+            raise DataError(f"{place}: golden: {row['golden']!r} is not the name of an input")
         _names({row["golden"]: 1} if row["golden"] else {}, inputs, f"{place}: golden")
         facts["golden"] = row["golden"]
     fields = {k: str(v) for k, v in row.items()

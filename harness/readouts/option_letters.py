@@ -8,8 +8,6 @@ is read as a letter.
 
 from __future__ import annotations
 
-import math
-
 from ..probe import Reading, Request, Response
 from .match import match_option
 from .scores import argmax, probabilities
@@ -19,7 +17,7 @@ from .text import without_thinking
 def read(request: Request, response: Response) -> Reading:
     """The most probable letter's option and the softmax over the letters."""
     scored = {o.key: response.option_scores[o.key] for o in request.options if o.key in response.option_scores}
-    scored = {k: v for k, v in scored.items() if not math.isnan(v)}
+    scored = {k: v for k, v in scored.items() if v == v}  # not NaN
     if scored:
         shares = probabilities(request, response)
         missing = [letter for letter, key in request.letters.items() if key not in scored]

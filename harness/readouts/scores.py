@@ -22,17 +22,24 @@ def probabilities(request: Request, response: Response) -> dict[str, float]:
 
 def normalised(values: Mapping[str, float], *, logs: bool = False) -> dict[str, float]:
     """``values`` scaled to sum 1 (softmax where they are logarithms); empty where they are no weights at all."""
-    if not values or any(isinstance(v, bool) or not isinstance(v, int | float) or not math.isfinite(v)
-                         for v in values.values()):
+    if not values or not all(map(finite, values.values())):
         return {}
     weights = {k: float(v) for k, v in values.items()}
     if logs:
         top = max(weights.values())
         weights = {k: math.exp(v - top) for k, v in weights.items()}
-    total = math.fsum(weights.values())
+    total = sum(weights.values())  # fsum raises where this is infinite
     if min(weights.values()) < 0 or total <= 0 or not math.isfinite(total):
         return {}
     return {k: v / total for k, v in weights.items()}
+
+
+def finite(value: object) -> bool:
+    """Whether a value is a finite number; JSON may hold integers that no float can."""
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def argmax(values: Mapping[str, float]) -> str | None:
