@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from pico_network import DIM, HEADS, HIDDEN, KV, LAYERS, MLP, Block, Pico, rotate, turns
 from pico_pool import Pool, Sheet, load_specs
-from pico_tokenizer import save, train
+from pico_tokenizer import save, train, with_words
 from torch import nn
 from torch.nn import functional as F
 
@@ -211,15 +211,21 @@ def evaluate(model: Pico, items: list[dict]) -> dict[str, float]:
 
 
 def export(model: Pico, tokenizer, folder: Path) -> None:
-    """bf16 safetensors, config and tokenizer, as transformers, vLLM and the numpy runtime read them."""
+    """bf16 safetensors, config and tokenizer, as transformers, vLLM and the numpy runtime read them.
+
+    Words that the tokenizer gains here are never asked for: their embeddings are zero.
+    """
     from safetensors.torch import save_file
 
+    tokenizer = with_words(tokenizer)
     save(tokenizer, folder)
-    names = {k: f"model.{k}" for k in model.state_dict()}
-    save_file({names[k]: v.to(torch.bfloat16).contiguous() for k, v in model.state_dict().items()},
+    state = model.state_dict()
+    known = state["embed_tokens.weight"]
+    state["embed_tokens.weight"] = F.pad(known, (0, 0, 0, tokenizer.get_vocab_size() - len(known)))
+    save_file({f"model.{k}": v.to(torch.bfloat16).contiguous() for k, v in state.items()},
               folder / "model.safetensors", {"format": "pt"})
     config = {
-        "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": model.embed_tokens.num_embeddings,
+        "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": tokenizer.get_vocab_size(),
         "hidden_size": HIDDEN, "intermediate_size": MLP, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS,
         "num_key_value_heads": KV, "head_dim": DIM, "hidden_act": "silu", "max_position_embeddings": 2048,
         "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "attention_bias": False, "tie_word_embeddings": True,
@@ -233,7 +239,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "pico", help="tokenizer, states and log")
     parser.add_argument("--out", type=Path, required=True, help="write the finished model here")
-    parser.add_argument("--states", type=int, default=220_000, help="answers to learn from, about four a table")
+    parser.add_argument("--states", type=int, default=150_000, help="answers to learn from, about four a table")
     parser.add_argument("--steps", type=int, default=18_000, help="of 256 answers")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--weights", default="0.4,0.3,0.1,0.1,0.1", help="of one, two, three dips, one and two peaks")

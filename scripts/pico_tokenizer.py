@@ -9,6 +9,7 @@ same file without it.
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 from pico_pool import Pool, load_specs
@@ -37,6 +38,22 @@ def train(specs: Path, vocabulary: int = 1024, sheets: int = 3000) -> Tokenizer:
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), show_progress=False)
     tokenizer.train_from_iterator(texts + ["user\n", "assistant\n"] * 50 + ["A B C D E F G H"], trainer)
     return tokenizer
+
+
+def with_words(tokenizer: Tokenizer, words: tuple[str, ...] = ("yes", "no")) -> Tokenizer:
+    """The same tokenizer, in which each of ``words`` by itself is one token; servers of typed decisions ask for these.
+
+    The merges come last, so no text that does not hold the pieces next to one another is split otherwise.
+    """
+    file = json.loads(tokenizer.to_str())
+    vocabulary, merges = file["model"]["vocab"], file["model"]["merges"]
+    for word in words:
+        first, *rest = Tokenizer.from_str(json.dumps(file)).encode(word).tokens
+        for piece in rest:
+            merges.append([first, piece])
+            first += piece
+            vocabulary.setdefault(first, len(vocabulary))
+    return Tokenizer.from_str(json.dumps(file))
 
 
 def save(tokenizer: Tokenizer, folder: Path) -> None:

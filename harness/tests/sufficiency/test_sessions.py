@@ -83,3 +83,15 @@ def test_the_oracle_agrees_with_what_every_arm_supports(tmp_path: Path) -> None:
     )
     assert 0 == ran.status, ran.text
     assert 3 * 18 == len(ran.rows())
+
+
+@pytest.mark.slow
+def test_a_real_language_model_is_asked_the_text_arms_and_its_losses_are_counted(tmp_path: Path) -> None:
+    ran = session(project(tmp_path / "p", TEST), "--spec", "panels", "--spec", "parity", "--model", "smollm2-writes",
+                  "--limit", "2", timeout=1200)
+    assert ran.status == 0, ran.text
+    rows = list(ran.rows().values())
+    assert {(row["spec"], row["view"]) for row in rows} == {("panels", "text"), ("parity", "text")}
+    assert {row["status"] for row in rows} <= {"usable", "unparsed", "truncated"}
+    assert all(row["tokens_out"] > 0 for row in rows)
+    assert "row_losses.csv" in {p.name for p in (ran.run() / "tables").iterdir()}
