@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def check_zip(path: Path, limit: int, what: str, members: tuple[str, ...] = ()) 
         raise DataError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise DataError(f"{path}: is a folder; give a file") from None
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error):
         raise DataError(f"{path}: not {what} (no zip archive inside); save it again in that format") from None
     if size > limit:
         raise DataError(f"{path}: unpacks to {size / MIB:,.0f} MiB; at most {limit / MIB:,.0f} MiB are read; "

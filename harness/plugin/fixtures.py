@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..errors import FatalError, SpecError, StopSending
+from ..errors import FatalError, RunError, SpecError, StopSending, StoreError
 from . import lookahead
 from .status import BRIEF, PROPERTY, brief
 
@@ -49,7 +49,7 @@ class Probe:
             asked = asker(self.run).ask(self.key)
             keeper(self.run).keep(asked.request, asked.responses)
             return asked
-        except FatalError as error:
+        except (FatalError, StoreError, RunError) as error:  # a full disk stays full for every item after this one
             stop(self._item.session, str(error))
             raise pytest.fail.Exception(str(error), pytrace=False) from None
         except StopSending as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -188,8 +189,14 @@ class Run:
         return self._by_name[name]
 
     def close(self) -> None:
+        said: set[str] = set()
         while self.closers:
-            self.closers.pop()()
+            try:
+                self.closers.pop()()
+            except IsoprobeError as error:
+                if str(error) not in said:
+                    print(f"isoprobe: {error}", file=sys.stderr)
+                said.add(str(error))
 
 
 def _tuple(value: Any) -> tuple | None:

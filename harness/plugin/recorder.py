@@ -134,7 +134,10 @@ class Recorder:
             return
         row, brief = found
         key = key_in(report.nodeid)
-        self.log.append_json(row)
+        try:
+            self.log.append_json(row)
+        except IsoprobeError as error:
+            pytest.exit(str(error), returncode=pytest.ExitCode.INTERNAL_ERROR)
         self.done.add(key)
         self.counts.setdefault(model_in(key), Counter())[brief[0]] += 1
         if self.progress:
@@ -146,13 +149,13 @@ class Recorder:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if self.log is None:
             return
-        self.log.close()
         if self.progress:
             self.progress.close()
         for key in self.keys:
             if key not in self.done:
                 self.counts.setdefault(model_in(key), Counter())["lost"] += 1
         try:
+            self.log.close()
             self._report()
         except IsoprobeError as error:
             self.lines.append((f"no report: {error}", {"red": True}))

@@ -102,15 +102,30 @@ class OutcomeLog:
         self.append_json((row if isinstance(row, Outcome) else Outcome.from_row(row)).to_json())
 
     def append_json(self, line: str) -> None:
-        """A row that is one line of JSON already."""
-        self._file.write(line + "\n")
+        """A row that is one line of JSON already.
+
+        Raises:
+            RunError: the disk is full, or the folder is gone.
+        """
         now = time.monotonic()
-        if now - self._flushed >= FLUSH_S:
-            self._file.flush()
-            self._flushed = now
+        try:
+            self._file.write(line + "\n")
+            if now - self._flushed >= FLUSH_S:
+                self._file.flush()
+                self._flushed = now
+        except OSError as error:
+            raise self._refused(error) from None
 
     def close(self) -> None:
-        self._file.close()
+        """May be called twice. Raises RunError when the last rows cannot be written."""
+        try:
+            self._file.close()
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def _refused(self, error: OSError) -> RunError:
+        return RunError(f"{self._file.name}: cannot be written ({error.strerror}); is the disk full? Replies so far are in "
+                        "the store; run again to go on")
 
     def __enter__(self) -> OutcomeLog:
         return self
