@@ -121,7 +121,7 @@ class Store:
         self._readonly = readonly
         try:
             self._db = self._open(readonly)
-        except sqlite3.Error as e:
+        except (sqlite3.Error, OSError) as e:
             raise StoreError(f"{self.path}: cannot be used as the store of replies ({e}); "
                              "move it away, or name another with --store") from e
 
@@ -152,7 +152,7 @@ class Store:
 
     def get(self, request: str) -> Response | None:
         """The last successful reply to a store key, or None."""
-        with self._lock:
+        with self._reading():
             if request in self._buffered:
                 return self._buffered[request]
             row = self._db.execute("SELECT response FROM reply WHERE request = ? AND ok = 1 ORDER BY id DESC LIMIT 1",
@@ -161,7 +161,7 @@ class Store:
 
     def get_many(self, requests: Sequence[str]) -> dict[str, Response]:
         """The last successful reply to each store key that has one."""
-        with self._lock:
+        with self._reading():
             held_back = {r: self._buffered[r] for r in requests if r in self._buffered} if self._buffered else {}
             return self._get_many([r for r in requests if r not in held_back]) | held_back
 
@@ -174,7 +174,7 @@ class Store:
     def by_item(self, item: str) -> list[tuple[str, Response]]:
         """(store key, last successful reply) of every request ever sent for an item, in the order first answered."""
         self.flush()
-        with self._lock:
+        with self._reading():
             rows = self._db.execute(
                 "SELECT request, response, max(id) FROM reply WHERE item = ? AND ok = 1 "
                 "GROUP BY request ORDER BY min(id)", (item,)).fetchall()
@@ -183,14 +183,14 @@ class Store:
     def attempts(self, request: str) -> list[Response]:
         """Every reply to a store key, failed ones too, oldest first."""
         self.flush()
-        with self._lock:
+        with self._reading():
             rows = self._db.execute("SELECT response FROM reply WHERE request = ? ORDER BY id", (request,)).fetchall()
         return [decode(row[0]) for row in rows]
 
     def counts(self) -> dict[str, int]:
         """How many requests are answered, replies are kept, failed among them, and claims are open."""
         self.flush()
-        with self._lock:
+        with self._reading():
             answered, = self._db.execute("SELECT count(DISTINCT request) FROM reply WHERE ok = 1").fetchone()
             kept, failed = self._db.execute("SELECT count(*), count(*) - total(ok) FROM reply").fetchone()
             claims, = self._db.execute("SELECT count(*) FROM claim").fetchone()
@@ -198,13 +198,13 @@ class Store:
 
     def content(self, sha256: str) -> dict[str, Any] | None:
         """What was asked, by ``Request.sha256``; images by hash."""
-        with self._lock:
+        with self._reading():
             row = self._db.execute("SELECT json FROM content WHERE sha256 = ?", (sha256,)).fetchone()
         return json.loads(row[0]) if row else None
 
     def image(self, sha256: str) -> bytes | None:
         """The bytes of an image that was shown."""
-        with self._lock:
+        with self._reading():
             row = self._db.execute("SELECT bytes FROM image WHERE sha256 = ?", (sha256,)).fetchone()
         return row[0] if row else None
 
@@ -337,6 +337,14 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            with self._lock:
+                yield
+        except sqlite3.Error as e:
+            raise StoreError(f"{self.path}: cannot be read ({e}); restore it from a copy, or move it away") from e
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -134,6 +134,8 @@ class Recorder:
             return
         row, brief = found
         key = key_in(report.nodeid)
+        if key in self.done:  # run again by another plugin: the reply is the same
+            return
         try:
             self.log.append_json(row)
         except IsoprobeError as error:
