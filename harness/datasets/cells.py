@@ -14,6 +14,8 @@ from .archive import MIB, check_zip
 LIMIT = 64 * MIB
 LARGEST = 4_000_000
 """Most cells read: 10,000 spectra of 400 samples."""
+MOST_ROWS = 100_000
+"""Of a workbook's sheet."""
 SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".xlsm")
 _MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
@@ -77,8 +79,8 @@ def read_sheet(path: Path, sheet: str | None = None, skip_rows: int = 0) -> Shee
 
 
 def _text(path: Path, skip: int) -> list[Sequence[object]]:
-    if path.is_dir():
-        raise DataError(f"{path}: is a folder; give a file")
+    if not path.is_file():
+        raise DataError(f"{path}: is {'a folder' if path.is_dir() else 'no regular file'}; give a file")
     if path.stat().st_size > LIMIT:
         raise DataError(f"{path}: {path.stat().st_size / MIB:,.0f} MiB; at most {LIMIT / MIB:,.0f} MiB are read")
     raw = path.read_bytes()
@@ -122,6 +124,8 @@ def _workbook(path: Path, sheet: str | None) -> tuple[list[Sequence[object]], st
         cells = 0
         for row in page.iter_rows(values_only=True):
             cells += len(row)
+            if len(rows) > MOST_ROWS:  # one stray cell far below makes a million empty rows
+                raise DataError(f"{path}: sheet {page.title!r} has more than {MOST_ROWS:,} rows; keep only the spectra")
             if cells > LARGEST:
                 raise DataError(f"{path}: sheet {page.title!r} has more than {LARGEST:,} cells; keep only the spectra")
             rows.append([None if isinstance(v, str) and not v.strip() else v for v in row])

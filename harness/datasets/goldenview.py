@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, near
-from .paired import Pair, PairedSet, Piece, canonical, check_ids, check_options, need, read_jsonl
+from .paired import Pair, PairedSet, Piece, below, canonical, check_ids, check_options, need, read_jsonl
 from .pictures import read_picture
 
 CAMERAS = ("CAM_FRONT", "CAM_FRONT_RIGHT", "CAM_BACK_RIGHT", "CAM_BACK", "CAM_BACK_LEFT", "CAM_FRONT_LEFT")
@@ -62,7 +62,7 @@ def _item(place: str, row: dict[str, Any], root: Path, seed: int) -> Pair:
     for camera in CAMERAS:
         if not isinstance(views, dict) or not views.get(camera):
             raise DataError(f"{place}: views has no {camera}; all six cameras are needed")
-    pieces = {camera: partial(read_picture, root / str(views[camera])) for camera in CAMERAS}
+    pieces = {camera: partial(read_picture, below(root, views[camera], f"{place}: {camera}")) for camera in CAMERAS}
     return view_pair(
         name, str(need(row, "scene_name", place)), str(need(row, "question", place)),
         check_options({k: options[k] for k in LETTERS}, place),

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import DataError, near
 from .maxflow import draw_graph, graph_pair, maximum_flow
-from .paired import Pair, PairedSet, Piece, canonical, check_ids, need, read_jsonl
+from .paired import Pair, PairedSet, Piece, below, canonical, check_ids, need, read_jsonl
 from .parity import LABELS, WINDOW, plot
 from .pictures import read_picture
 
@@ -143,7 +143,7 @@ def _picture(row: Mapping[str, Any], place: str) -> Callable[[], bytes] | None:
         image = image.get("path")
     if not isinstance(image, str):
         raise DataError(f"{place}: image is {type(image).__name__}; a path or encoded bytes are expected")
-    return partial(read_picture, Path(place.rsplit(":", 1)[0]).parent / image)
+    return partial(read_picture, below(Path(place.rsplit(":", 1)[0]).parent, image, place))
 
 
 _BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, near
-from .paired import Pair, PairedSet, Piece, check_ids, set_text
+from .paired import Pair, PairedSet, Piece, below, check_ids, set_text
 from .pictures import read_picture
 
 GENRES = ("Action", "Adventure", "Animation", "Biography", "Comedy", "Crime", "Documentary", "Drama", "Family",
@@ -37,6 +37,8 @@ def load(path: str | Path, split: str = "test", n: int = 300, **_: Any) -> Paire
     films = _json(folder / "split.json")
     if split not in films:
         raise DataError(f"{folder / 'split.json'}: no split {split!r}{near(split, films)}")
+    if not isinstance(films[split], list):
+        raise DataError(f"{folder / 'split.json'}: split {split!r} is not a list of films")
     items: list[Pair] = []
     faults: list[str] = []
     for film in films[split][:n]:
@@ -51,7 +53,7 @@ def load(path: str | Path, split: str = "test", n: int = 300, **_: Any) -> Paire
 
 
 def _film(folder: Path, film: str) -> list[Pair]:
-    file = folder / f"{film}.json"
+    file = below(folder, f"{film}.json", f"{folder.parent / 'split.json'}: film {film!r:.60}")
     data = _json(file)
     plots = data.get("plot")
     plots = [plots] if isinstance(plots, str) else plots

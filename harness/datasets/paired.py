@@ -133,8 +133,8 @@ def read_jsonl(path: Path) -> list[tuple[int, dict[str, Any]]]:
             continue
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            what = getattr(error, "msg", "nested too deeply")
+        except (ValueError, RecursionError) as error:
+            what = getattr(error, "msg", "nested too deeply" if isinstance(error, RecursionError) else str(error))
             raise DataError(f"{path}:{number}: not JSON: {what}; every line must be one JSON object") from None
         if not isinstance(row, dict):
             raise DataError(f"{path}:{number}: {type(row).__name__} instead of a JSON object")
@@ -151,14 +151,34 @@ def need(row: Mapping[str, Any], name: str, place: str) -> Any:
     return row[name]
 
 
+def below(folder: Path, name: object, place: str) -> Path:
+    """The file that a data file names, relative to ``folder``.
+
+    A spec is the user's own and may name any path; a data file may be somebody else's, and what it names is sent to models.
+
+    Raises:
+        DataError: the path is absolute or leaves the folder.
+    """
+    text = str(name)
+    if "\0" in text or Path(text).is_absolute() or Path(text).drive or ".." in Path(text.replace("\\", "/")).parts:
+        raise DataError(f"{place}: the path {text!r:.200} leaves the folder {folder}; only files below it are read")
+    return folder / text
+
+
+LONGEST_ID = 200
+
+
 def check_ids(items: Sequence[Pair], source: object) -> tuple[Pair, ...]:
     """The items as a tuple. Raises DataError on an id that occurs twice or cannot stand in a request key."""
     seen: dict[str, int] = {}
     for number, item in enumerate(items, 1):
         if item.id in seen:
             raise DataError(f"{source}: item {number}: id {item.id!r} is the id of item {seen[item.id]} already")
-        if not item.id or any(c in item.id for c in "/ \t\n"):
-            raise DataError(f"{source}: item {number}: id {item.id!r} is empty or holds '/' or a space")
+        if not item.id or any(c in "/\\" or c.isspace() or not c.isprintable() for c in item.id):
+            raise DataError(f"{source}: item {number}: id {item.id!r:.200} is empty or holds '/' or a backslash, a space or "
+                            "a control character")
+        if len(item.id) > LONGEST_ID or item.id in (".", ".."):
+            raise DataError(f"{source}: item {number}: id {item.id!r:.60} cannot be a name; at most {LONGEST_ID} characters")
         seen[item.id] = number
     return tuple(items)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, near
-from .paired import REGIMES, Pair, PairedSet, Piece, canonical, check_ids, check_options, need, read_jsonl
+from .paired import REGIMES, Pair, PairedSet, Piece, below, canonical, check_ids, check_options, need, read_jsonl
 from .pictures import read_picture
 
 KNOWN = ("id", "cluster", "question", "options", "answer", "regime", "golden", "alone", "sufficient")
@@ -91,7 +91,8 @@ def _pieces(value: Any, kind: str, column: str, folder: Path, place: str) -> tup
     paths = value if isinstance(value, list) else [value]
     if not paths or not all(isinstance(p, str) and p for p in paths):
         raise DataError(f"{place}: {column} must be the path of a picture or a list of them")
-    for p in paths:
-        if not (folder / p).is_file():
-            raise DataError(f"{place}: {column}: no such picture {folder / p}")
-    return tuple(Piece(image=partial(read_picture, folder / p)) for p in paths)
+    files = [below(folder, p, f"{place}: {column}") for p in paths]
+    for file in files:
+        if not file.is_file():
+            raise DataError(f"{place}: {column}: no such picture {file}")
+    return tuple(Piece(image=partial(read_picture, file)) for file in files)

@@ -108,8 +108,8 @@ def test_arrays_of_any_kind_and_shape_are_spectra_or_a_data_error(tmp_path, kind
 
 
 @bounded(120)
-@given(st.one_of(replaced(ITEM).map(json.dumps), mutated(json.dumps(ITEM).encode()).map(lambda b: b.decode("utf-8", "replace")),
-                 JSON.map(json.dumps)))
+@given(st.one_of(replaced(ITEM).map(json.dumps),
+                 mutated(json.dumps(ITEM).encode()).map(lambda b: b.decode("utf-8", "replace")), JSON.map(json.dumps)))
 def test_any_line_is_an_item_or_one_of_our_errors(tmp_path, line):
     (tmp_path / "x.jsonl").write_text(line, "utf-8", "surrogatepass")
     with contextlib.suppress(IsoprobeError), quick():

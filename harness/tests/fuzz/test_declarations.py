@@ -24,7 +24,8 @@ FILES = {"spectra": SPECS / "invariance" / "gold-scope.yaml", "paired": SPECS / 
 PLAIN = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-10, 10_000), st.floats(allow_nan=False), st.text(max_size=8),
               st.sampled_from(["{range}", "{", "nm", "..", "/", "450-605", "minimum"])),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)), max_leaves=5)
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    max_leaves=5)
 
 
 @bounded(200)

@@ -21,7 +21,8 @@ from harness.store import decode, encode
 from harness.tests.fuzz.strategies import JSON, NUMBERS, TEXT, bounded, mutated, quick, replaced, request
 
 URL = "http://127.0.0.1:1/v1"
-ANSWER = {"model": "m", "id": "1", "usage": {"input_tokens": 3, "prompt_tokens_details": {"cached_tokens": 1}}, "provider": "p",
+ANSWER = {"model": "m", "id": "1", "provider": "p",
+          "usage": {"input_tokens": 3, "prompt_tokens_details": {"cached_tokens": 1}},
           "diagnostics": {"q": {"label_mass": 0.9}}}
 SHARES = {"A": 0.5, "B": 0.25, "cannot say": 0.25}
 WIRE = {
@@ -127,7 +128,8 @@ def test_any_scores_have_a_reading(scores, scale, kind, text):
 
 @bounded(150)
 @given(st.one_of(JSON.map(json.dumps), st.text(max_size=60), replaced(json.loads(encode(Response("a")))).map(json.dumps),
-                 mutated(encode(Response("a", option_scores={"A": 0.5})).encode()).map(lambda b: b.decode("utf-8", "replace"))))
+                 mutated(encode(Response("a", option_scores={"A": 0.5})).encode()).map(
+                     lambda b: b.decode("utf-8", "replace"))))
 def test_a_stored_reply_is_a_reply_or_a_store_error(text):
     with contextlib.suppress(StoreError):
         assert isinstance(decode(text), Response)
