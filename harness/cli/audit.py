@@ -1,4 +1,4 @@
-"""The default run on embedded data: the oracle, a scripted failure mode and a real small language model, side by side.
+"""The default run on embedded data: oracle, scripted failure mode, embedded decision model, language model, side by side.
 
 About eight minutes on two cores. Replies are kept, so a second run takes seconds; everything it does is the pytest
 command that it prints first.
@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import RunError
 
 SPECS = ("metasurface-main", "metasurface-scope")
-MODELS = ("oracle", "abstain-on-truncation", "smollm2")
+MODELS = ("oracle", "abstain-on-truncation", "pico", "smollm2")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
