@@ -24,7 +24,8 @@ with atheris.instrument_imports(include=["harness", "csv", "yaml", "openpyxl"]):
     from harness.datasets import moclip, pairs_jsonl, pictures, spectra_table
     from harness.errors import IsoprobeError
     from harness.probe import Option, Request, RequestKey, Response
-    from harness.readouts.permute import readout
+    from harness.readouts import decision as read_decision
+    from harness.readouts import json_choice, labelled_lines
     from harness.report.run import OUTCOMES, read_outcomes
     from harness.spec import load
     from harness.store import decode
@@ -62,7 +63,7 @@ def decision(shape: str):
         except (ValueError, RecursionError):
             return
         if isinstance(found, dict):
-            readout("decision")(request("decision"), understood(lambda d: backend.parse(request("decision"), d), found))
+            read_decision.read(request("decision"), understood(lambda d: backend.parse(request("decision"), d), found))
 
     return read
 
@@ -70,8 +71,8 @@ def decision(shape: str):
 TARGETS = {
     "yaml": lambda data: read_yaml(written("x.yaml", data)),
     "spec": lambda data: load(written("x.yaml", data)),
-    "json_choice": lambda data: readout("json_choice")(request("json_choice"), Response(text(data))),
-    "labelled_lines": lambda data: readout("labelled_lines")(request("labelled_lines"), Response(text(data))),
+    "json_choice": lambda data: json_choice.read(request("json_choice"), Response(text(data))),
+    "labelled_lines": lambda data: labelled_lines.read(request("labelled_lines"), Response(text(data))),
     "systemone": decision("systemone"),
     "openai": decision("openai"),
     "openrouter": decision("openrouter"),

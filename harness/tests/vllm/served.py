@@ -13,7 +13,6 @@ from harness.tests.plugin.session import ROOT, TEST, project
 
 PYTHON = Path(os.environ.get("ISOPROBE_VLLM_PYTHON") or ROOT / ".venv-vllm" / "bin" / "python")
 SMOLLM2 = ROOT / ".models" / "smollm2"
-TYPED = ROOT / ".models" / "tiny-qwen3"
 TINY = ROOT / ".models" / "tiny-qwen2vl"
 PICO = ROOT / "harness" / "backends" / "data" / "pico"
 COMPACT = '{"backend": "xgrammar", "disable_any_whitespace": true}'  # weak models fill JSON with endless white space
@@ -21,7 +20,7 @@ COMPACT = '{"backend": "xgrammar", "disable_any_whitespace": true}'  # weak mode
 
 def missing() -> str:
     """Why the tests of this folder cannot run; "" where they can."""
-    absent = [str(p) for p in (PYTHON, SMOLLM2, TYPED, TINY) if not p.exists()]
+    absent = [str(p) for p in (PYTHON, SMOLLM2, TINY) if not p.exists()]
     return f"no {', '.join(absent)}: python scripts/vllm_cpu.py makes them" if absent else ""
 
 

@@ -20,7 +20,7 @@ def test_claim(probe):
 
 @pytest.fixture(scope="module")
 def arms(tmp_path_factory):
-    model = entry(TINY, "json_choice", "--limit-mm-per-prompt", '{"image": 6}', "--max-model-len", "16384",
+    model = entry(TINY, "json_choice", "--limit-mm-per-prompt", '{"image": 6}', "--max-model-len", "8192",
                   sampling={"max_tokens": 48}) | {"modalities": ["text", "image"]}
     path = folder(tmp_path_factory.mktemp("arms") / "p", {"eyes": model})
     (path / "test_it.py").write_text(TEST)

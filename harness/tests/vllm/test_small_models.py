@@ -8,7 +8,7 @@ import pytest
 from harness.build import Asked, Selection, expand, family
 from harness.spec import load_all
 from harness.tests.plugin.session import ROOT, environment, session
-from harness.tests.vllm.served import PICO, PYTHON, SMOLLM2, TYPED, entry, folder
+from harness.tests.vllm.served import PICO, PYTHON, SMOLLM2, entry, folder
 
 GOLD = ("--spec", "gold-main", "--views", "table_nm,table_ev")
 SAMPLE = 8  # 135 M parameters in float32 take their time; the small decision model below is compared on all of its requests
@@ -114,8 +114,8 @@ def test_letters_through_the_server_are_those_of_the_numpy_runtime(decisions):
 
 @pytest.fixture(scope="module")
 def typed(tmp_path_factory):
-    """Random weights of an architecture that vLLM's System One route serves; forward and reversed options."""
-    path = folder(tmp_path_factory.mktemp("typed") / "p", {"typed": entry(TYPED, "decision", permute="reverse")})
+    """The decision model by vLLM's System One route; forward and reversed options."""
+    path = folder(tmp_path_factory.mktemp("typed") / "p", {"typed": entry(PICO, "decision", permute="reverse")})
     return session(path, *GOLD, "--limit", "1", "--model", "typed", timeout=600)
 
 
