@@ -18,8 +18,10 @@ from .survey import Item
 
 NEAR = 1.0
 """Percent: spectra closer than this, as root mean square over the larger peak-to-peak range, are near-duplicates."""
-THUMBNAIL = 32
-"""Pixels a side at which pictures are compared; a near-duplicate differs by less than one grey level of 255."""
+THUMBNAIL = 64
+"""Pixels a side at which pictures are compared."""
+USUAL = 5.0
+"""Percent: pictures closer than this share of the usual (median) distance between two of them are near-duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +110,15 @@ def _equal(content: Sequence[Any]) -> Iterator[tuple[int, int]]:
 
 
 def _nearest(pictures: Sequence[bytes]) -> tuple[float | None, int, tuple[int, int] | tuple[()]]:
-    """Smallest distance in percent of full scale, pairs below one grey level, and the nearest pair."""
+    """Smallest distance in percent of the usual one, pairs below the limit, and the nearest pair."""
     if len(pictures) < 2:
         return None, 0, ()
     flat = np.array([thumbnail(p) for p in pictures])
     rms = np.sqrt(_squares(flat) / flat.shape[1])
     other = np.triu(np.ones(rms.shape, bool), 1)
     i, j = np.unravel_index(np.where(other, rms, np.inf).argmin(), rms.shape)
-    return 100 * float(rms[i, j]) / 255, int((rms[other] < 1).sum()), (int(i), int(j))
+    usual = float(np.median(rms[other])) or 1.0
+    return 100 * float(rms[i, j]) / usual, int((100 * rms[other] / usual < USUAL).sum()), (int(i), int(j))
 
 
 def thumbnail(picture: bytes) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tabulate import tabulate
 
 from .check import Findings
-from .duplicates import NEAR
+from .duplicates import NEAR, USUAL
 from .leakage import Leak
 
 
@@ -31,7 +31,7 @@ def _blocks(found: Findings) -> Iterator[str]:
          for b in found.balances],
         headers=("task", "of", "counts", "largest"), maxcolwidths=[None, None, 80, None], disable_numparse=True)
     yield (f"Likeness of different instances; spectra are near-duplicates below {NEAR:g} % of their range, pictures below "
-           "one grey level.\n") + tabulate(
+           f"{USUAL:g} % of the usual distance of two.\n") + tabulate(
         [[r.task, r.what, r.count, _number(r.correlation, ".5f"), _number(r.distance, ".2f"), r.near, r.same,
           " ".join(r.pair), r.differ or ""] for r in found.likenesses],
         headers=("task", "of", "n", "max correlation", "nearest, %", "near", "identical", "nearest or identical two",
