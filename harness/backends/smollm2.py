@@ -270,5 +270,25 @@ def _threads() -> int:
     on one free core take longer than one. The numbers do not depend on it."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1, min(cores // workers, round(cores - busy)))
+    return max(1, min(cores // workers, round(cores * _idle())))
+
+
+def _idle(seconds: float = 0.3) -> float:
+    """Share of all processor time that nobody uses while this process waits; 1 where the system does not say.
+
+    The load average would not do: it still counts what this process itself did in the last minute.
+    """
+    try:
+        before = _processor_times()
+        time.sleep(seconds)
+        after = _processor_times()
+    except (OSError, ValueError):
+        return 1.0
+    spent = [b - a for a, b in zip(before, after, strict=True)]
+    return spent[3] / sum(spent) if sum(spent) > 0 else 1.0
+
+
+def _processor_times() -> list[int]:
+    """user, nice, system, idle, ... of all processors together, in ticks (proc_stat(5)), Linux only."""
+    with open("/proc/stat") as f:
+        return [int(v) for v in f.readline().split()[1:9]]
