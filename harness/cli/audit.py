@@ -17,7 +17,7 @@ MODELS = ("oracle", "abstain-on-truncation", "pico", "smollm2")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", type=int, default=3, help="instances of every task (default 3)")
+    parser.add_argument("--limit", type=int, default=2, help="instances of every task (default 2)")
     parser.add_argument("--model", action="append", default=[], help=f"models instead of {', '.join(MODELS)}")
     parser.add_argument("--run-id", default="audit", help="name of the folder under reports/")
 

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,7 +119,7 @@ class Recorder:
         select = run.selection
         return {
             "id": run.id, "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "specs": specs,
-            "models": {name: settings(config) for name, config in run.models.items()}, "seed": SEED,
+            "models": {name: settings(config, run.root) for name, config in run.models.items()}, "seed": SEED,
             "selection": {"views": select.views, "limit": select.limit, "repeat": select.repeat, "shard": select.shard},
             "gate": run.option("gate"), "packages": packages,
             "python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}",
@@ -209,9 +210,16 @@ class Recorder:
         return True
 
 
-def settings(config: Any) -> dict[str, Any]:
-    """A model's configuration as recorded: what differs from empty. It names the variable of a key, never the key."""
-    return {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if getattr(config, f.name)}
+def settings(config: Any, root: Path) -> dict[str, Any]:
+    """A model's configuration as recorded: what differs from empty, files below ``root`` by their path from there.
+
+    It names the variable of a key, never the key.
+    """
+    found = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if getattr(config, f.name)}
+    if "options" in found:
+        start = f"{root.resolve()}/"
+        found["options"] = {k: v.removeprefix(start) if isinstance(v, str) else v for k, v in found["options"].items()}
+    return found
 
 
 def key_in(node_id: str) -> str:
