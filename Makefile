@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: audit test lint bench clean help
 
 help:
-	@echo "make audit   a real report from a real run on embedded data (about ten minutes, set-up included)"
+	@echo "make audit   a real report from a real run on embedded data (under ten minutes, set-up included)"
 	@echo "make test    the harness's own tests"
 	@echo "make lint    ruff, the import layers and mypy (strict)"
 	@echo "make bench   speed of the harness, as ratios measured side by side"
