@@ -138,7 +138,7 @@ def test_a_whole_session_reaches_85_percent_of_what_the_server_and_pytest_allow(
         times.append(session_s(plain, "-n", str(workers), "--dist", "worksteal" if workers else "no"))
     with served(latency_s=LATENCY_S) as url:
         path = chat_project(tmp_path / "p", url)
-        session_s(path, "--spec", "metasurface-main", "--limit", str(ITEMS // 48), "--model", "m", "-n", str(workers))
+        session_s(path, "--spec", "metasurface-main", "--limit", "37", "--repeat", "2", "--model", "m", "-n", str(workers))
         with urllib.request.urlopen(url + "/stats") as reply:
             stats = json.load(reply)
     assert sum(stats["answered"].values()) == ITEMS
