@@ -11,7 +11,7 @@ from ..probe import Part, Request, Response, Usage
 from .base import Backend
 from .config import ModelConfig
 from .meter import Meter
-from .transport import GaveUp, Transport, close_client
+from .transport import GaveUp, Transport, close_pool
 
 IMAGE_TOKENS = 1000
 """What an image counts towards the limit of tokens a minute before the service has said what it used."""
@@ -48,7 +48,7 @@ class HttpBackend(Backend):
         return replace(sent.value, usage=usage, tries=sent.tries, latency_s=sent.latency_s)
 
     async def close(self) -> None:
-        await close_client()
+        await close_pool()
 
 
 def estimated_tokens(request: Request) -> int:

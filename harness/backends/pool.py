@@ -28,6 +28,8 @@ class Pool(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         url = request.url
+        if url.scheme not in ("http", "https") or not url.host:
+            raise httpx.UnsupportedProtocol("an address starts with http:// or https:// and names a host")
         origin = (url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80))
         if origin not in self._proxied:
             proxy = _proxy(url)

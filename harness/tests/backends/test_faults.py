@@ -238,3 +238,9 @@ def test_a_missing_key_says_which_variable_to_set(monkeypatch):
     monkeypatch.delenv("SECRET_KEY", raising=False)
     with pytest.raises(FatalError, match="set the environment variable SECRET_KEY"):
         create(ModelConfig("m", "chat", key_env="SECRET_KEY"))
+
+
+@pytest.mark.parametrize("base_url", ["ftp://127.0.0.1/v1", "127.0.0.1:8000/v1", "http:///v1"])
+def test_an_address_that_is_none_stops_the_run(base_url):
+    with FaultServer() as server, pytest.raises(FatalError, match="check base_url"):
+        ask(config(server, base_url=base_url), request("json_choice"))

@@ -14,6 +14,7 @@ from harness.backends.base import create
 from harness.backends.config import ModelConfig
 from harness.backends.vllm import command, serve
 from harness.errors import FatalError
+from harness.tests.plugin.session import interruptible
 
 STAND_IN = """
 import http.server, subprocess, sys, time
@@ -90,7 +91,8 @@ def test_a_server_ends_however_its_run_ends(tmp_path, how):
         "from pathlib import Path\nfrom harness.tests.backends import test_vllm_server as t\n"
         "t.start(Path(sys.argv[1])); print('up', flush=True); time.sleep(600)"
     )
-    run = subprocess.Popen([sys.executable, "-c", code, os.getcwd(), str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    run = subprocess.Popen([sys.executable, "-c", code, os.getcwd(), str(tmp_path)], stdout=subprocess.PIPE, text=True,
+                           preexec_fn=interruptible)
     assert run.stdout.readline().strip() == "up"
     child = engine_pid(tmp_path / "vllm-org-my-model.log")
     run.send_signal(how)

@@ -18,7 +18,7 @@ from harness.errors import BackendError
 from harness.tests.fault_server import FaultServer
 from harness.tests.plugin.session import ROOT, environment, project, session
 
-RUN = ("--spec", "gold-scope", "--limit", "2", "--model", "oracle", "--model", "abstain-on-truncation")
+RUN = ("--spec", "gold-scope", "--limit", "5", "--model", "oracle", "--model", "abstain-on-truncation")
 
 
 @pytest.fixture(scope="module")

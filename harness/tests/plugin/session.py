@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -53,6 +54,11 @@ def environment(**more: str) -> dict[str, str]:
     keep = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_", "ISOPROBE_"))}
     path = os.pathsep.join(p for p in (str(ROOT), keep.get("PYTHONPATH", "")) if p)
     return {**keep, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **more}
+
+
+def interruptible() -> None:
+    """For ``preexec_fn``: the children of a background job of a shell ignore Ctrl-C unless told otherwise."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def session(folder: Path, *args: str, timeout: float = 240, **env: str) -> Session:

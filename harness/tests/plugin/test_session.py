@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness.tests.plugin.session import Session, environment, project, session
+from harness.tests.plugin.session import Session, environment, interruptible, project, session
 
 GOLD = ("--spec", "gold-main", "--limit", "1", "--views", "table_nm,table_ev")
 N = 22  # requests of GOLD: 2 views x (2 threshold + 4 compare + 2 sufficiency) core, and 6 energy-worded on the eV table
@@ -71,7 +71,8 @@ def pytest_runtest_call(item):
     time.sleep(0.2)
 """)
     args = [sys.executable, "-m", "pytest", "-q", *GOLD, "--model", "coin", "--run-id", "r"]
-    process = subprocess.Popen(args, cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(args, cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True,
+                               preexec_fn=interruptible)
     log = folder / "reports" / "r" / "outcomes.jsonl"
     for _ in range(600):
         if log.exists() and log.read_text().count("\n") >= 5:
