@@ -92,7 +92,7 @@ def test_a_killed_run_ends_with_the_weights_of_an_unbroken_one(recipe, tmp_path)
 def test_training_raises_development_accuracy_well_above_chance(tmp_path):
     """Full spectra and unanswerable truncations: the base never abstains, and has to learn when to."""
     arm = load_arm("cpu-ftD", ROOT)
-    arm = replace(arm, rule=replace(arm.rule, epochs=4))
+    arm = replace(arm, rule=replace(arm.rule, epochs=6))
     split = pools.split(arm, ROOT, "option_letters")
     base = find("pico", ROOT)
     before = Learner(base, arm, 0)
