@@ -19,6 +19,11 @@ QUANTITY = {"wavelength": "wavelength", "photon_energy": "photon energy", "waven
 RANGE_FORMATS = {"nm": "g", "um": "g", "eV": ".3f", "cm^-1": ".0f", "THz": ".1f"}
 """How axis values stand in questions unless a view declares ``range_format``."""
 
+CHARACTERS_PER_TOKEN = 2.6
+"""Of tables full of digits, over several tokenizers; prose has about 4."""
+IMAGE_TOKENS = 400
+"""Of an 800 x 500 image; models differ between 85 and 1,100."""
+
 JSON_SENTENCE = ("Answer with the option name in `choice`, and give your probability for every option in "
                  "`probabilities` (they should sum to 1).")
 CONFLICT_SENTENCE = "Go by the descriptions of the options, not by their names."
@@ -94,6 +99,12 @@ def probe_wording(probe: str, request: Request, task: TaskSpec, variant: Variant
     return {}
 
 
+def input_tokens(request: Request) -> float:
+    """About how many tokens a request is for a model whose tokenizer is not at hand."""
+    characters = len(request.system) + len(request.text)
+    return characters / CHARACTERS_PER_TOKEN + IMAGE_TOKENS * len(request.images)
+
+
 def introduction(spec: Spec, view: View, count: int) -> str:
     """The sentence before a table or beside a plot of ``count`` spectra."""
     return spec.data["evidence"]["plot" if view.has_image else "table"][count - 1]
@@ -110,7 +121,7 @@ def compose(request: Request) -> str:
     """
     if request.companions:
         second = "\n\n".join(f"Question 2: {text}\nOptions:\n{_bullets(opts)}" for text, opts in request.companions)
-        first = compose(replace(request, companions=())).replace("Question: ", "Question 1: ", 1)
+        first = ask(request.question, request.options, request.readout).replace("Question: ", "Question 1: ", 1)
         return f"{second}\n\n{SEVERAL_SENTENCE}\n\n{first}"
     return ask(request.question, request.options, request.readout)
 

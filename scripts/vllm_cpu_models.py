@@ -11,12 +11,11 @@ from pathlib import Path
 
 import torch
 import transformers
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    Qwen2VLConfig,
-    Qwen2VLForConditionalGeneration,
-)
+from transformers import AutoTokenizer, Qwen2VLConfig, Qwen2VLForConditionalGeneration
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from harness.adaptation.base import dequantize
 
 MARKS = {name: f"<|{name}|>" for name in ("vision_start", "vision_end", "vision_pad", "image_pad", "video_pad")}
 TEMPLATE = (
@@ -25,20 +24,6 @@ TEMPLATE = (
     "{% if part['type'] in ['image', 'image_url'] %}<|vision_start|><|image_pad|><|vision_end|>"
     "{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endif %}{{ '<|im_end|>\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}")
-
-
-def smollm2(source: Path, folder: Path) -> None:
-    """Dequantized to bfloat16, with the tokenizer and chat template of the file."""
-    tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
-    model = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name, dtype=torch.float32)
-    model = model.to(torch.bfloat16)
-    model.config.dtype = torch.bfloat16
-    model.hf_quantizer = None  # transformers 5 takes it for quantized still and refuses to save it
-    for name in ("quantization_config", "_pre_quantization_dtype"):
-        if hasattr(model.config, name):
-            delattr(model.config, name)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
 
 
 def tiny_qwen2vl(source: Path, folder: Path) -> None:
@@ -69,4 +54,4 @@ def tiny_qwen2vl(source: Path, folder: Path) -> None:
 
 if __name__ == "__main__":
     name, source, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    {"smollm2": smollm2, "tiny-qwen2vl": tiny_qwen2vl}[name](source, folder)
+    {"smollm2": dequantize, "tiny-qwen2vl": tiny_qwen2vl}[name](source, folder)

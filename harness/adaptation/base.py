@@ -80,7 +80,18 @@ def converted(root: Path) -> Path:
         return folder
     from ..backends.smollm2 import find_weights
 
-    source = find_weights()
+    part = folder.with_name(folder.name + ".part")
+    dequantize(find_weights(), part)
+    part.replace(folder)
+    return folder
+
+
+def dequantize(source: Path, folder: Path) -> None:
+    """Write the weights of a GGUF file as a bfloat16 checkpoint, with its tokenizer and chat template.
+
+    Raises:
+        AdapterError: the packages that read it are missing.
+    """
     try:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -91,16 +102,13 @@ def converted(root: Path) -> Path:
     except ImportError as error:
         raise AdapterError(f"smollm2's weights are a GGUF file, which could not be read: {error}; "
                            "pip install gguf, and isoprobe[train]") from error
-    model.hf_quantizer = None  # transformers marks it as quantized and would refuse to save it
+    model.hf_quantizer = None  # transformers 5 takes it for quantized still and refuses to save it
     for name in ("quantization_config", "_pre_quantization_dtype"):
         if hasattr(model.config, name):
             delattr(model.config, name)
     model.config.dtype = torch.bfloat16
-    part = folder.with_name(folder.name + ".part")
-    model.save_pretrained(part)
-    tokenizer.save_pretrained(part)
-    part.replace(folder)
-    return folder
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
 def linear_layers(model: torch.nn.Module) -> dict[str, list[torch.nn.Linear]]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 from ..errors import BackendError
 from ..probe import Request, Response, Usage
 from .base import Backend
 from .config import ModelConfig
-from .weights import folder_sha256
+from .weights import checkpoint_sha256
 
 
 class Transformers(Backend):
@@ -43,9 +42,7 @@ class Transformers(Backend):
         self.lock = threading.Lock()
 
     def identity(self, request: Request) -> str:
-        """The weights, when they lie in a folder here; a named checkpoint is told by its revision."""
-        folder = Path(self.config.model)
-        return folder_sha256(folder) if folder.is_dir() else ""
+        return checkpoint_sha256(self.config.model)
 
     def answer(self, request: Request) -> Response:
         begun = time.perf_counter()

@@ -24,7 +24,7 @@ from ..probe import Request, Response, Usage
 from .base import Backend
 from .config import ModelConfig
 from .pico_tokens import Tokens
-from .weights import folder_sha256, read_safetensors
+from .weights import checkpoint_sha256, read_safetensors
 
 Floats = npt.NDArray[np.float32]
 FOLDER = Path(__file__).parent / "data" / "pico"
@@ -149,7 +149,7 @@ class Pico(Backend):
 
     def identity(self, request: Request) -> str:
         """Its weights: they change with the package."""
-        return folder_sha256(self.folder)
+        return checkpoint_sha256(str(self.folder))
 
     def answer(self, request: Request) -> Response:
         begun = time.perf_counter()

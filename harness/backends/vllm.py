@@ -33,7 +33,7 @@ from .chat import Chat, model_id
 from .config import ModelConfig
 from .decisions import Decisions
 from .meter import Meter
-from .weights import folder_sha256
+from .weights import checkpoint_sha256
 
 _TAIL = 15
 _EVERY_S = 5.0
@@ -49,9 +49,7 @@ class Vllm(Chat):
         self._decisions: Decisions | None = None
 
     def identity(self, request: Request) -> str:
-        """The weights, when they lie in a folder here; a named checkpoint is told by its revision."""
-        folder = Path(self.config.model)
-        return folder_sha256(folder) if folder.is_dir() else ""
+        return checkpoint_sha256(self.config.model)
 
     def parse(self, request: Request, data: Mapping[str, Any]) -> Response:
         """As for any chat; the provider says whether this server stops loops: 0 loops is not unknown."""

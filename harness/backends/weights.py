@@ -68,12 +68,16 @@ IDENTIFYING = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.bin", "*.gguf
 
 
 @functools.cache
-def folder_sha256(folder: Path) -> str:
-    """What tells this checkpoint from any other: a hash of its weights, configuration, tokenizer and chat template.
+def checkpoint_sha256(checkpoint: str) -> str:
+    """What tells a checkpoint in a folder here from any other; "" for the name of one elsewhere, whose revision tells.
 
-    Part of the identity of a reply, so that a checkpoint that was trained again never gets the replies of its
-    predecessor. Of a file of more than ``WHOLE`` bytes, its size and ``SAMPLES`` even blocks count.
+    A hash of its weights, configuration, tokenizer and chat template. Part of the identity of a reply, so that a
+    checkpoint that was trained again never gets the replies of its predecessor. Of a file of more than ``WHOLE`` bytes,
+    its size and ``SAMPLES`` even blocks count.
     """
+    folder = Path(checkpoint)
+    if not folder.is_dir():
+        return ""
     seen = hashlib.sha256()
     for path in sorted({p for pattern in IDENTIFYING for p in folder.glob(pattern)}):
         size = path.stat().st_size

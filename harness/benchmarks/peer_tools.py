@@ -68,6 +68,8 @@ def version(tool: str, work: Path) -> str:
 
 def write_project(folder: Path) -> Path:
     """A folder with isoprobe's declarations of the requests; the model ``m`` is added for each server."""
+    from harness.tests.plugin.session import project
+
     specs = folder / "specs"
     (specs / "invariance").mkdir(parents=True, exist_ok=True)
     shutil.copytree(ROOT / "specs" / "schema", specs / "schema", dirs_exist_ok=True)
@@ -75,11 +77,7 @@ def write_project(folder: Path) -> Path:
     declared = (ROOT / "specs" / "invariance" / "metasurface-main.yaml").read_text("utf-8")
     (specs / "invariance" / "metasurface-main.yaml").write_text(
         declared.replace("instances: 48", f"instances: {INSTANCES}"), "utf-8")
-    (folder / "conftest.py").write_text('pytest_plugins = ["harness.plugin"]\n')
-    (folder / "pytest.ini").write_text("[pytest]\n")
-    (folder / "test_peers.py").write_text(
-        'import pytest\n\n@pytest.mark.probes(suite="invariance")\ndef test_decision(probe):\n    probe.ask()\n')
-    return folder
+    return project(folder)
 
 
 def write_prompts(path: Path, project: Path, limit: int) -> int:

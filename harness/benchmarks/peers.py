@@ -17,8 +17,7 @@ import shutil
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -42,6 +41,7 @@ from harness.benchmarks.peer_tools import (
     write_project,
     write_prompts,
 )
+from harness.tests.dispatch.project import served
 
 RESAMPLES, SAMPLED = 2000, 40
 SHARE = 4
@@ -75,18 +75,6 @@ class Run:
     lost: int
 
 
-@contextmanager
-def serving(settings: Mapping[str, Any]) -> Iterator[str]:
-    process = subprocess.Popen([sys.executable, CLIENTS / "server.py", json.dumps(settings)], stdout=subprocess.PIPE,
-                               text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    try:
-        assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-    finally:
-        process.kill()
-        process.wait()
-
-
 def once(tool: str, server: str, work: Path, prompts: Path, n: int, limit: int, limit_s: float) -> Run:
     folder = work / "runs" / f"{tool}-{server.replace(' ', '')}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -97,7 +85,7 @@ def once(tool: str, server: str, work: Path, prompts: Path, n: int, limit: int, 
         env["PYTHONPATH"] = str(ROOT)
     if tool == "promptfoo":
         env.update(PROMPTFOO_CONFIG_DIR=str(folder / "state"), PATH=f"{promptfoo_in(work).parent}{os.pathsep}{env['PATH']}")
-    with serving(SERVERS[server]) as url:
+    with served(CLIENTS / "server.py", **SERVERS[server]) as url:
         command = list(map(str, TOOLS[tool](work, url, prompts, out, limit)))
         taken: Taken = take(command, folder / "log.txt", env, folder, limit_s)
         with urllib.request.urlopen(url + "/stats") as reply:

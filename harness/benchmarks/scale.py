@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from harness.benchmarks.measure import take
 from harness.benchmarks.page import replace_section, table
 from harness.outcome import Outcome
+from harness.tests.plugin.session import ROOT, environment, project
 
-ROOT = Path(__file__).resolve().parents[2]
 RUN, SPECS = 3552, ("set-a", "set-b", "set-c")
 STEPS = (1_000, 3_552, 10_000, 35_520, 100_000, 200_000)
 RUN_STEPS = (1_000, 2_304, 6_912, 23_040)
@@ -76,28 +76,20 @@ def report(n: int, folder: Path) -> tuple[list[str], int]:
     return [sys.executable, "-m", "harness", "report", "r"], len(made)
 
 
-def project(folder: Path) -> None:
-    shutil.copytree(ROOT / "specs", folder / "specs")
-    (folder / "conftest.py").write_text('pytest_plugins = ["harness.plugin"]\n')
-    (folder / "pytest.ini").write_text("[pytest]\n")
-    (folder / "test_it.py").write_text(
-        'import pytest\n\n@pytest.mark.probes(suite="invariance")\ndef test_decision(probe):\n    probe.ask()\n')
-
-
 def pytest_command(*more: str) -> list[str]:
     return [sys.executable, "-m", "pytest", "-qq", "-p", "no:cacheprovider", "--spec", "metasurface-main", "--model", "coin",
             *more]
 
 
 def collection(n: int, folder: Path) -> tuple[list[str], int]:
-    project(folder)
+    shutil.copytree(ROOT / "specs", project(folder) / "specs")
     times = max(1, round(n / RUN))
     few = ["--limit", "14"] if n < RUN else []
     return pytest_command("--collect-only", "--repeat", str(times), *few), 14 * 74 if few else times * RUN
 
 
 def run(n: int, folder: Path) -> tuple[list[str], int]:
-    project(folder)
+    shutil.copytree(ROOT / "specs", project(folder) / "specs")
     times = max(1, round(n / 2304))
     few = ["--limit", "21"] if n < 2304 else []
     more = ["--views", TABLES, "--no-figures", "--run-id", "r", "--repeat", str(times), *few]
@@ -114,8 +106,7 @@ def measure(stage: str, n: int, work: Path, limit_s: float) -> Point:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     command, exactly = STAGES[stage][0](n, folder)
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "ISOPROBE_"))}
-    taken = take(command, folder / "log.txt", {**env, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}, folder, limit_s)
+    taken = take(command, folder / "log.txt", environment(), folder, limit_s)
     if taken.status not in (0, 1):
         raise SystemExit(f"{stage} of {n}: status {taken.status}\n{taken.text[-2000:]}")
     return Point(stage, exactly, taken.wall_s, taken.cpu_s, taken.peak / 1e6)

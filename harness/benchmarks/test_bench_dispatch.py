@@ -22,7 +22,6 @@ from harness.dispatch import Asker
 from harness.probe import Response
 from harness.readouts.permute import read
 from harness.store import Store
-from harness.tests import fault_server
 from harness.tests.asking import VIEW, compose, key, request
 from harness.tests.dispatch.project import chat_project, served
 from harness.tests.plugin.session import environment
@@ -33,10 +32,8 @@ ITEMS = 3552
 
 @pytest.fixture(scope="module")
 def server():
-    process = subprocess.Popen([sys.executable, fault_server.__file__, json.dumps({"latency_s": LATENCY_S})],
-                               stdout=subprocess.PIPE, text=True)
-    yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
-    process.kill()
+    with served(latency_s=LATENCY_S) as url:
+        yield url
 
 
 def build(k):

@@ -18,11 +18,6 @@ from tabulate import tabulate
 
 from ..errors import RunError
 
-CHARACTERS_PER_TOKEN = 2.6
-"""Of tables full of digits, over several tokenizers; prose has about 4."""
-IMAGE_TOKENS = 400
-"""Of an 800 x 500 image; models differ between 85 and 1,100."""
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", metavar="SPEC", help="a suite by name, or the path of its YAML file")
@@ -128,6 +123,7 @@ def _cost(args: argparse.Namespace, spec: Any, keys: list[Any], requests: int, p
         return "cost: name a --model to price the run"
     from ..backends.config import models, resolve
     from ..build import Asked, family
+    from ..prompts import input_tokens
     from ..spec import declaration
 
     config = resolve(args.model, models(declaration(Path.cwd(), "models").data))
@@ -136,7 +132,7 @@ def _cost(args: argparse.Namespace, spec: Any, keys: list[Any], requests: int, p
     tokens = 0.0
     for key in sample:
         request = family(spec).build(key, Asked(config.name, config.sees_images, config.readout_for(spec.readout)))
-        tokens += (len(request.system) + len(request.text)) / CHARACTERS_PER_TOKEN + IMAGE_TOKENS * len(request.images)
+        tokens += input_tokens(request)
     each = tokens / len(sample)
     requests = math.ceil(requests * len(shown) / len(keys))
     millions = each * requests / 1e6

@@ -13,11 +13,6 @@ from ..errors import BackendError
 from ..probe import Request
 from ..spec import Spec
 
-CHARACTERS_PER_TOKEN = 2.6
-"""Of tables full of digits, over several tokenizers; prose has about 4."""
-IMAGE_TOKENS = 400
-"""Of an 800 x 500 image; models differ between 85 and 1,100."""
-
 
 @dataclass(slots=True)
 class Longest:
@@ -57,10 +52,13 @@ class Ruler:
             self._plans.append((row, config, readout, count))
 
     def see(self, request: Request) -> None:
+        worded: dict[str, Request] = {}
         for row, config, readout, count in self._plans:
             if request.images and not config.sees_images:
                 continue
-            tokens = count(_worded(request, readout))
+            if readout not in worded:
+                worded[readout] = _worded(request, readout)
+            tokens = count(worded[readout])
             row.over += tokens > row.context
             if tokens > row.tokens:
                 row.tokens, row.key = tokens, str(request.key)
@@ -98,6 +96,4 @@ def limit(config: ModelConfig) -> tuple[int, Callable[[Request], int]]:
 
 
 def estimate(request: Request) -> int:
-    """Tokens of a prompt, roughly, for tokenizers that are not at hand."""
-    characters = len(request.system) + len(request.text)
-    return round(characters / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * len(request.images)
+    return round(prompts.input_tokens(request))

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..probe import ABSTAIN
+from ..report.decisions import adjusted
 from . import bayes, chance, features
 from .survey import Item
 
@@ -65,11 +66,10 @@ def leaks(items: Sequence[Item], seed: int = 0) -> list[Leak]:
     """Every task, target and feature of one spec, judged together."""
     rows = [leak for task in dict.fromkeys(i.key.task for i in items)
             for leak in _task([i for i in items if i.key.task == task and not i.shared and not i.probe], seed)]
-    tested = sorted((leak.p, k) for k, leak in enumerate(rows) if leak.verdict == "near chance" and leak.p is not None)
-    for place, (p, k) in enumerate(tested):
-        if p * (len(tested) - place) > LEVEL:
-            break
-        rows[k] = replace(rows[k], verdict="above chance")
+    tested = [(k, leak.p) for k, leak in enumerate(rows) if leak.verdict == "near chance" and leak.p is not None]
+    for (k, _), p in zip(tested, adjusted([p for _, p in tested]), strict=True):
+        if p <= LEVEL:
+            rows[k] = replace(rows[k], verdict="above chance")
     return rows
 
 

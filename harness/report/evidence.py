@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..errors import RunError
 from ..probe import Request, Response
@@ -61,7 +61,7 @@ class Keeper:
     def __init__(self, folder: Path):
         self.folder = folder
         self._seen: set[str] = set()
-        self._files: dict[str, int] = {}
+        self._files: dict[str, BinaryIO] = {}
 
     def keep(self, request: Request, responses: Sequence[Response] = ()) -> None:
         """Keep what was asked, its images, and what was said."""
@@ -88,7 +88,7 @@ class Keeper:
     def close(self) -> None:
         """Give the files back; may be called twice, and the keeper can be used again."""
         while self._files:
-            os.close(self._files.popitem()[1])
+            self._files.popitem()[1].close()
 
     def _append(self, name: str, lines: Iterable[Mapping[str, Any]]) -> None:
         """One write, that starts on a new line whatever another process left behind."""
@@ -96,8 +96,8 @@ class Keeper:
         try:
             if name not in self._files:
                 self.folder.mkdir(parents=True, exist_ok=True)
-                self._files[name] = os.open(self.folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            os.write(self._files[name], data.encode() + b"\n")
+                self._files[name] = (self.folder / name).open("ab", buffering=0)
+            self._files[name].write(data.encode() + b"\n")
         except OSError as error:
             raise RunError(f"{self.folder / name}: cannot be written ({error.strerror}); is the disk full?") from None
 

@@ -98,8 +98,8 @@ class OutcomeLog:
         self._file = path.open("a", encoding="utf-8", newline="\n")
         self._flushed = 0.0
 
-    def append(self, row: Outcome | Mapping[str, Any]) -> None:
-        self.append_json((row if isinstance(row, Outcome) else Outcome.from_row(row)).to_json())
+    def append(self, outcome: Outcome) -> None:
+        self.append_json(outcome.to_json())
 
     def append_json(self, line: str) -> None:
         """A row that is one line of JSON already.

@@ -11,7 +11,7 @@ import pytest
 from harness.backends.config import ModelConfig
 from harness.backends.pico import FOLDER, Network, Pico, chat
 from harness.backends.pico_tokens import Tokens
-from harness.backends.weights import folder_sha256
+from harness.backends.weights import checkpoint_sha256
 from harness.build import Asked, Selection, family
 from harness.errors import AdapterError, BackendError
 from harness.spec import load_all
@@ -148,7 +148,7 @@ def test_other_weights_never_get_the_replies_of_these(tmp_path, requests):
     for file in FOLDER.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     same = Pico(ModelConfig("pico", "pico", options={"folder": str(tmp_path)})).identity(requests[0])
-    folder_sha256.cache_clear()
+    checkpoint_sha256.cache_clear()
     (tmp_path / "model.safetensors").write_bytes(bytes((FOLDER / "model.safetensors").read_bytes()[:-1]) + b"\x3d")
     other = Pico(ModelConfig("pico", "pico", options={"folder": str(tmp_path)})).identity(requests[0])
     assert (same, other != same) == (Pico(ModelConfig("pico", "pico")).identity(requests[0]), True)

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from harness.tests import fault_server
-from harness.tests.plugin.session import ROOT, project
+from harness.tests.plugin.session import ROOT, environment, project
 
 
 def chat_project(path: Path, url: str, **more: Any) -> Path:
@@ -29,10 +29,10 @@ def chat_project(path: Path, url: str, **more: Any) -> Path:
 
 
 @contextmanager
-def served(**settings: Any) -> Iterator[str]:
-    """The address of a fault server in a process of its own."""
-    process = subprocess.Popen([sys.executable, fault_server.__file__, json.dumps(settings)], stdout=subprocess.PIPE,
-                               text=True)
+def served(program: str | Path = fault_server.__file__, **settings: Any) -> Iterator[str]:
+    """The address of a fault server, or of another ``program`` that takes its settings, in a process of its own."""
+    process = subprocess.Popen([sys.executable, program, json.dumps(settings)], stdout=subprocess.PIPE, text=True,
+                               env=environment())
     try:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{process.stdout.readline().strip()}"

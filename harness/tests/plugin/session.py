@@ -19,6 +19,7 @@ import pytest
 def test_decision(probe):
     probe.ask()
 '''
+SUFFICIENCY = TEST.replace("invariance", "sufficiency")
 
 
 @dataclass(frozen=True)

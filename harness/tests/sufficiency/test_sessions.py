@@ -6,16 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.tests.plugin.session import project, session
+from harness.tests.plugin.session import SUFFICIENCY, project, session
 from harness.tests.sufficiency.test_specs import written
-
-TEST = '''
-import pytest
-
-@pytest.mark.probes(suite="sufficiency")
-def test_self_report(probe):
-    probe.ask()
-'''
 
 
 def test_the_suite_runs_and_its_tables_are_the_same_with_two_workers(tmp_path: Path) -> None:
@@ -30,8 +22,8 @@ def test_the_suite_runs_and_its_tables_are_the_same_with_two_workers(tmp_path: P
         "4",
         "--run-id",
     )
-    one = session(project(tmp_path / "one", TEST), *arguments, "r")
-    two = session(project(tmp_path / "two", TEST), *arguments, "r", "-n", "2")
+    one = session(project(tmp_path / "one", SUFFICIENCY), *arguments, "r")
+    two = session(project(tmp_path / "two", SUFFICIENCY), *arguments, "r", "-n", "2")
     assert [0, 0] == [one.status, two.status], one.text + two.text
     tables = {p.name: p.read_bytes() for p in (one.run() / "tables").glob("*.csv") if p.name != "cost.csv"}
     assert tables == {p.name: p.read_bytes() for p in (two.run() / "tables").glob("*.csv") if p.name != "cost.csv"}
@@ -51,14 +43,14 @@ def test_the_suite_runs_and_its_tables_are_the_same_with_two_workers(tmp_path: P
 @pytest.mark.parametrize(("model", "status"), [("ideal-self-knower", 0), ("over-claimer", 1)])
 def test_gates_tell_a_self_knower_from_one_that_overclaims(tmp_path: Path, model: str, status: int) -> None:
     ran = session(
-        project(tmp_path / "p", TEST), "--spec", "panels", "--model", model, "--limit", "24", "--gate", "sufficiency"
+        project(tmp_path / "p", SUFFICIENCY), "--spec", "panels", "--model", model, "--limit", "24", "--gate", "sufficiency"
     )
     assert status == ran.status, ran.text
     assert (status == 1) == ("FAIL insufficiency is recognised" in ran.text)
 
 
 def test_own_data_run_without_python(tmp_path: Path) -> None:
-    folder = project(tmp_path / "p", TEST)
+    folder = project(tmp_path / "p", SUFFICIENCY)
     ran = session(folder, "--spec", str(written(folder)), "--model", "copy-answer", "--run-id", "r")
     assert 0 == ran.status, ran.text
     assert 12 == len(ran.rows())
@@ -67,7 +59,7 @@ def test_own_data_run_without_python(tmp_path: Path) -> None:
 
 def test_the_oracle_agrees_with_what_every_arm_supports(tmp_path: Path) -> None:
     ran = session(
-        project(tmp_path / "p", TEST),
+        project(tmp_path / "p", SUFFICIENCY),
         "--spec",
         "parity",
         "--spec",
@@ -87,7 +79,7 @@ def test_the_oracle_agrees_with_what_every_arm_supports(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_real_language_model_is_asked_the_text_arms_and_its_losses_are_counted(tmp_path: Path) -> None:
-    ran = session(project(tmp_path / "p", TEST), "--spec", "panels", "--spec", "parity", "--model", "smollm2-writes",
+    ran = session(project(tmp_path / "p", SUFFICIENCY), "--spec", "panels", "--spec", "parity", "--model", "smollm2-writes",
                   "--limit", "2", timeout=1200)
     assert ran.status == 0, ran.text
     rows = list(ran.rows().values())

@@ -5,17 +5,10 @@ from collections import Counter
 
 import pytest
 
-from harness.tests.plugin.session import session
+from harness.tests.plugin.session import SUFFICIENCY, session
 from harness.tests.vllm.served import TINY, entry, folder
 
 SUITES = ("parity", "maxflow", "panels", "goldenview")
-TEST = '''
-import pytest
-
-@pytest.mark.probes(suite="sufficiency")
-def test_claim(probe):
-    probe.ask()
-'''
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +16,7 @@ def arms(tmp_path_factory):
     model = entry(TINY, "json_choice", "--limit-mm-per-prompt", '{"image": 6}', "--max-model-len", "8192",
                   sampling={"max_tokens": 48}) | {"modalities": ["text", "image"]}
     path = folder(tmp_path_factory.mktemp("arms") / "p", {"eyes": model})
-    (path / "test_it.py").write_text(TEST)
+    (path / "test_it.py").write_text(SUFFICIENCY)
     specs = [f"--spec={name}" for name in SUITES]
     return session(path, *specs, "--limit", "2", "--model", "eyes", timeout=1200)
 
