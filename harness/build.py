@@ -6,7 +6,7 @@ same order. A request is built when its turn comes; rendered evidence is kept fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -216,21 +216,20 @@ class SpectraFamily:
         return replace(changed, prompt=prompts.compose(changed))
 
     def _truth(self, instance: Instance, variant: Variant, task: TaskSpec, view: View) -> Truth:
-        """What holds of a variant in every view that shows this unit in this order, worked out once."""
-        name = (instance.id, variant.id, view.unit, view.order)
-        known = self._truths.get(name)
-        if known is None:
+        """What holds of a variant; worked out once for all views, which add their unit and order."""
+        facts = self._facts.get((instance.id, variant.id))
+        if facts is None:
             facts = {k: v for k, v in variant.facts.items() if k in ("wording", "direction", "cut", "deletion")}
-            known = self._truths[name] = Truth(
-                expected=variant.expected, relation=variant.relation, core=variant.core, cluster=instance.id,
-                decoy=variant.facts.get("decoy", ""), first=variant.facts.get("first", ""),
-                facts={**facts, "simulated": self.data.kind == "simulated",
-                       **_reversed(task, instance, variant, self.spec.data["extremum"]), **_shading(variant),
-                       "unit": view.unit, "order": view.order})
-        return known
+            facts |= {"simulated": self.data.kind == "simulated",
+                      **_reversed(task, instance, variant, self.spec.data["extremum"]), **_shading(variant)}
+            self._facts[instance.id, variant.id] = facts
+        return Truth(
+            expected=variant.expected, relation=variant.relation, core=variant.core, cluster=instance.id,
+            decoy=variant.facts.get("decoy", ""), first=variant.facts.get("first", ""),
+            facts={**facts, "unit": view.unit, "order": view.order})
 
     @cached_property
-    def _truths(self) -> dict[tuple[str, ...], Truth]:
+    def _facts(self) -> dict[tuple[str, str], dict[str, Any]]:
         return {}
 
     def find(self, key: RequestKey) -> tuple[Instance, Variant]:
@@ -259,15 +258,21 @@ class SpectraFamily:
         instance, by_id = self.instances[instance_id]
         variant = by_id[variant_id]
         facts = variant.facts
-        signature = (instance_id, view.name, view.kind, facts.get("order"), facts.get("remove_nm"), facts.get("keep_nm"))
-        if signature not in self._rendered:
-            while len(self._rendered) >= 64:
-                self._rendered.pop(next(iter(self._rendered)))
-            self._rendered[signature] = self._render(variants.evidence(instance, variant), view)
-        return self._rendered[signature]
+        shown = (instance_id, facts.get("order"), facts.get("remove_nm"), facts.get("keep_nm"))
+        return self._recent((view.name, view.kind, shown), lambda: self._render(
+            self._recent(shown, lambda: variants.evidence(instance, variant)), view))
+
+    def _recent(self, name: tuple, make: Callable[[], Any]) -> Any:
+        """What was made under a name a short while ago, or is made now."""
+        if name not in self._memory:
+            made = make()
+            while len(self._memory) >= 128:
+                self._memory.pop(next(iter(self._memory)))
+            self._memory[name] = made
+        return self._memory[name]
 
     @cached_property
-    def _rendered(self) -> dict:
+    def _memory(self) -> dict[tuple, Any]:
         return {}
 
     def _render(self, spectra: tuple[Spectrum, ...], view: View) -> tuple[Part, tuple[Part, ...]]:

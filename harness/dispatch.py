@@ -10,15 +10,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import chain, islice
 
 from .backends.config import ModelConfig
 from .backends.meter import NO_LIMITS, Limits, Spend
-from .errors import BackendError, StoreError
+from .errors import BackendError, IsoprobeError, StoreError
 from .lane import Asked, Event, Lane, Progress
-from .probe import Request, RequestKey
+from .probe import Request, RequestKey, Response
 from .readouts.permute import reversed_request
 from .sender import Sender
 from .store import Store
+
+LOOK_UP_AHEAD = 31
+"""How many items after the present one of a local backend are built with it, to look up their replies at once."""
 
 
 class Asker:
@@ -62,6 +66,7 @@ class Asker:
         self._build_lock = threading.Lock()
         self._lane_lock = threading.Lock()
         self.lanes: dict[str, Lane] = {}
+        self._looked_up: dict[RequestKey, list[tuple[Request, str, Response | None]]] = {}
         self._sender: Sender | None = None
         self._closed = False
 
@@ -132,11 +137,12 @@ class Asker:
             return (request,)
 
     def _local(self, lane: Lane, key: RequestKey) -> Asked:
-        requests = self.requests(lane, key)
+        if key not in self._looked_up:
+            self._look_up(lane, key)
         replies, keys, found = [], [], 0
-        for request in requests:
-            stored_as = lane.store_key(request)
-            response = self.store.get(stored_as) if self.store else None
+        for request, stored_as, response in self._looked_up.pop(key):
+            if response is None and self.store:
+                response = self.store.get(stored_as)
             if response is None:
                 response = lane.backend.answer(request)
                 if self.store:
@@ -146,8 +152,25 @@ class Asker:
             keys.append(stored_as)
             replies.append((request, response))
         lane.counts.done += 1
-        lane.counts.stored += found == len(requests)
-        return Asked(requests[0], tuple(replies), tuple(keys), found == len(requests))
+        lane.counts.stored += found == len(replies)
+        return Asked(replies[0][0], tuple(replies), tuple(keys), found == len(replies))
+
+    def _look_up(self, lane: Lane, key: RequestKey) -> None:
+        """Build a key's requests and those of the next items, and look up all their replies at once.
+
+        One by one, the look-up cost more than building. What turns out to be missing is looked up again in its turn.
+        """
+        built = {key: self.requests(lane, key)}
+        for later in islice(self.upcoming(), LOOK_UP_AHEAD):
+            if later.model == key.model and later not in built:
+                try:
+                    built[later] = self.requests(lane, later)
+                except IsoprobeError:  # the item itself will tell
+                    break
+        names = {item: [lane.store_key(r) for r in requests] for item, requests in built.items()}
+        found = self.store.get_many(list(chain(*names.values()))) if self.store else {}
+        self._looked_up = {item: [(r, name, found.get(name)) for r, name in zip(built[item], names[item], strict=True)]
+                           for item in built}
 
     def _replayed(self, lane: Lane, key: RequestKey) -> Asked:
         if self.store is None:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Literal
 
 STATUSES = ("repetition", "truncated", "provider_error", "unparsed", "usable")
@@ -79,7 +80,7 @@ class Outcome:
     request_sha256: str = ""
 
     def to_row(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _KINDS}
+        return dict(zip(_KINDS, _values(self), strict=True))
 
     def to_json(self) -> str:
         """The row as one line of ASCII JSON."""
@@ -108,6 +109,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     for f in dataclasses.fields(Outcome)
 }
 """Column -> the builtins it may hold."""
+_values = attrgetter(*_KINDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ the mark ``probes`` is collected. A wrong answer is data; an item fails only whe
     expand     marks -> parametrized items
     fixtures   the ``probe`` fixture: ask, read, classify, record
     lookahead  which requests this process is going to need next
+    economy    what keeps tens of thousands of items cheap to run
     status     letters and words of items, the summary in words and numbers
     recorder   controller only: collects outcome rows, writes the run folder, reports, judges the gates
     serving    controller only: starts and stops a model server
@@ -66,10 +67,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     mark = metafunc.definition.get_closest_marker("probes")
     if mark is None:
         return
-    from . import expand, lookahead, recorder
+    from . import economy, expand, lookahead, recorder
 
     recorder.register(metafunc.config)
     lookahead.register(metafunc.config)  # before the collection ends: it has to hear which items there are
+    economy.register(metafunc.config)
     expand.parametrize(metafunc, mark, run_of(metafunc.config))
 
 
@@ -109,6 +111,15 @@ def pytest_report_teststatus(report: Any) -> Any:
     from . import status
 
     return status.of_report(report)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish(session: pytest.Session) -> Any:
+    """Every process has written its evidence before the controller reports."""
+    run = session.config.stash.get(options_key(), None)
+    if run is not None:
+        run.write_evidence()
+    return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -62,13 +62,12 @@ class Probe:
     def outcome(self) -> Outcome:
         """The flat row, not yet recorded."""
         from .. import classify
-        from ..build import family
         from ..readouts.permute import read
 
-        asked, spec = self.asked, self.run.spec(self.key.spec)
+        asked, family = self.asked, self.run.family(self.key.spec)
         reading = read(asked.replies) if classify.worth_reading(asked.responses) else None
         return classify.outcome(
-            asked.request, asked.responses, reading, dataset=family(spec).data.name, view=spec.view(self.key.view),
+            asked.request, asked.responses, reading, dataset=family.data.name, view=family.spec.view(self.key.view),
             notes={"from_store": True} if asked.from_store else None)
 
 

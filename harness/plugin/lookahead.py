@@ -7,7 +7,6 @@ says so once.
 
 from __future__ import annotations
 
-import gc
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -34,7 +33,6 @@ class Lookahead:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.items = session.items
-        gc.freeze()  # tens of thousands of items live to the end: the collector need not walk them again and again
         if not self.worker:
             self.index = {item.nodeid: i for i, item in enumerate(session.items)}
 

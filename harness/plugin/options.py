@@ -75,6 +75,7 @@ class Run:
     asker: Any = None
     keeper: Any = None
     events: list[tuple[str, str, str]] = field(default_factory=list)  # (kind, model, text), told by the asker's thread
+    _families: dict[str, Any] = field(default_factory=dict)
     served: dict[str, str] = field(default_factory=dict)  # base URLs of the servers that this run started
     closers: list[Any] = field(default_factory=list)
 
@@ -153,11 +154,20 @@ class Run:
         return int(worker["workercount"]) if worker else 1
 
     def build(self, key: RequestKey) -> Request:
-        from ..build import Asked, family
+        from ..build import Asked
 
-        spec = self.spec(key.spec)
         model = self.models[key.model]  # its own readout where it has one: the same decision, elicited another way
-        return family(spec).build(key, Asked(model.name, model.sees_images, model.readout_for(spec.readout)))
+        readout = model.readout_for(self.spec(key.spec).readout)
+        return self.family(key.spec).build(key, Asked(model.name, model.sees_images, readout))
+
+    def family(self, name: str) -> Any:
+        """The builder of the spec of that name; looking it up by content costs more than building a request."""
+        found = self._families.get(name)
+        if found is None:
+            from ..build import family
+
+            found = self._families[name] = family(self.spec(name))
+        return found
 
     def profile(self) -> Profile:
         """The gates of the chosen profile and how they are decided; none without one.
@@ -187,6 +197,14 @@ class Run:
 
     def spec(self, name: str) -> Spec:
         return self._by_name[name]
+
+    def write_evidence(self) -> None:
+        """Let the keeper of evidence write what it holds back; a full disk is told and keeps nothing from ending."""
+        if self.keeper is not None:
+            try:
+                self.keeper.close()
+            except IsoprobeError as error:
+                print(f"isoprobe: {error}", file=sys.stderr)
 
     def close(self) -> None:
         said: set[str] = set()

@@ -4,14 +4,16 @@
     images/         <sha256>.png, the bytes that the model received
     replies.jsonl   {"key": ..., "reply": [...]} for each request answered in words
 
-Tables, figures and gates need none of it: they are made from outcomes.jsonl alone. The files are only appended to, each
-line in one write, by as many processes as there are; a line that a killed process left half written is skipped.
+Tables, figures and gates need none of it: they are made from outcomes.jsonl alone. The files are only appended to, whole
+lines in one write, by as many processes as there are; a line that a killed process left half written is skipped, and
+what it had not written yet is kept when the run goes on.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,9 @@ from ..probe import Request, Response
 REQUESTS, REPLIES, IMAGES = "requests.jsonl", "replies.jsonl", "images"
 REPLY_LIMIT = 40_000
 """Characters of a reply that are kept; the store of replies has all of it."""
+MOST_WAITING, FLUSH_S = 64, 1.0
+"""Lines are written together: at the latest when so many wait, or the first line after so many seconds comes."""
+_line = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 _SUFFIX = {"image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif"}
 
 
@@ -62,10 +67,11 @@ class Keeper:
         self.folder = folder
         self._seen: set[str] = set()
         self._files: dict[str, BinaryIO] = {}
+        self._waiting: dict[str, list[str]] = {REQUESTS: [], REPLIES: []}
+        self._written = time.monotonic()
 
     def keep(self, request: Request, responses: Sequence[Response] = ()) -> None:
         """Keep what was asked, its images, and what was said."""
-        lines = []
         if request.sha256 not in self._seen:
             self._seen.add(request.sha256)
             parts = []
@@ -78,28 +84,44 @@ class Keeper:
                 if part.image:
                     self._image(sha, part.image, part.media_type)
                 else:
-                    lines.append({"text": sha, "is": part.text})
-            lines.append({"request": request.sha256, **request.content(), "evidence": parts})
-            self._append(REQUESTS, lines)
+                    self._add(REQUESTS, {"text": sha, "is": part.text})
+            self._add(REQUESTS, {"request": request.sha256, **request.content(), "evidence": parts})
         words = [r.text[:REPLY_LIMIT] for r in responses]
         if any(words):
-            self._append(REPLIES, [{"key": str(request.key), "reply": words}])
+            self._add(REPLIES, {"key": str(request.key), "reply": words})
 
     def close(self) -> None:
-        """Give the files back; may be called twice, and the keeper can be used again."""
+        """Write what waits and give the files back; may be called twice, and the keeper can be used again."""
+        self._write()
         while self._files:
             self._files.popitem()[1].close()
 
-    def _append(self, name: str, lines: Iterable[Mapping[str, Any]]) -> None:
-        """One write, that starts on a new line whatever another process left behind."""
-        data = "".join(f"\n{json.dumps(line, ensure_ascii=True, separators=(',', ':'))}" for line in lines)
-        try:
-            if name not in self._files:
-                self.folder.mkdir(parents=True, exist_ok=True)
-                self._files[name] = (self.folder / name).open("ab", buffering=0)
-            self._files[name].write(data.encode() + b"\n")
-        except OSError as error:
-            raise RunError(f"{self.folder / name}: cannot be written ({error.strerror}); is the disk full?") from None
+    def __enter__(self) -> Keeper:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _add(self, name: str, line: Mapping[str, Any]) -> None:
+        self._waiting[name].append(_line(line))
+        if len(self._waiting[name]) >= MOST_WAITING or time.monotonic() - self._written >= FLUSH_S:
+            self._write()
+
+    def _write(self) -> None:
+        """One write a file, that starts on a new line whatever another process left behind."""
+        for name, lines in self._waiting.items():
+            if not lines:
+                continue
+            data = "\n".join(("", *lines, "")).encode()
+            try:
+                if name not in self._files:
+                    self.folder.mkdir(parents=True, exist_ok=True)
+                    self._files[name] = (self.folder / name).open("ab", buffering=0)
+                self._files[name].write(data)
+            except OSError as error:
+                raise RunError(f"{self.folder / name}: cannot be written ({error.strerror}); is the disk full?") from None
+            lines.clear()
+        self._written = time.monotonic()
 
     def _image(self, sha: str, data: bytes, media_type: str) -> None:
         path = self.folder / IMAGES / f"{sha}.{_SUFFIX.get(media_type, 'png')}"

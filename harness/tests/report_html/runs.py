@@ -65,6 +65,7 @@ def recorded(
                     request, responses, Reading(said, shares), dataset="gold-simulated", view=declared.view(key.view)
                 )
             )
+    keeper.close()
     about = {
         spec: {
             "version": declared.version,
@@ -108,6 +109,7 @@ def many(folder: Path, n: int = 5000, pictures: int = 1500) -> list[Outcome]:
         )
         keeper.keep(request)
         made.append(replace(o, request_sha256=request.sha256, options=["A", "B"], probabilities={"A": 0.7, "B": 0.3}))
+    keeper.close()
     write_run(folder, {**RUN, "models": {"m": {}, "m2": {}}}, [o.key for o in made])
     log(folder, made)
     return made
