@@ -71,6 +71,32 @@ def family(spec: Spec) -> Any:
     return _family(FAMILIES[spec.family], _Box(spec))
 
 
+class Builder:
+    """Builds the request of a key of any of several specs, as its model is asked; travels to other processes.
+
+    Args:
+        specs, models: by name; of a model ``name``, ``sees_images`` and ``readout_for`` are used.
+    """
+
+    def __init__(self, specs: Mapping[str, Spec], models: Mapping[str, Any]):
+        self.specs, self.models = specs, models
+        self._families: dict[str, Any] = {}
+
+    def __call__(self, key: RequestKey) -> Request:
+        model = self.models[key.model]  # its own readout where it has one: the same decision, elicited another way
+        readout = model.readout_for(self.specs[key.spec].readout)
+        return self.family(key.spec).build(key, Asked(model.name, model.sees_images, readout))
+
+    def family(self, name: str) -> Any:
+        """The builder of the spec of that name; looking it up by content costs more than building a request."""
+        if name not in self._families:
+            self._families[name] = family(self.specs[name])
+        return self._families[name]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Builder, (self.specs, self.models)
+
+
 @dataclass(frozen=True, eq=False)
 class _Box:
     """Lets a spec, which holds mappings, be a cache key: by content."""

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, islice
+from typing import Protocol
 
 from .backends.config import ModelConfig
 from .backends.meter import NO_LIMITS, Limits, Spend
@@ -23,6 +24,14 @@ from .store import Store
 
 LOOK_UP_AHEAD = 31
 """How many items after the present one of a local backend are built with it, to look up their replies at once."""
+
+
+class Sends(Protocol):
+    """A thread or a process that sends: :class:`~harness.sender.Sender`, :class:`~harness.courier.Courier`."""
+
+    def ask(self, lane: Lane, key: RequestKey) -> Asked: ...
+
+    def close(self, drain_s: float) -> None: ...
 
 
 class Asker:
@@ -39,6 +48,7 @@ class Asker:
         on_event: told what a person should know; on the background thread.
         run: names the run for limits that several processes share.
         offline: never send; an item without a stored reply is an error.
+        sender: what asks the models that are not local; made when the first of them is asked.
     """
 
     def __init__(
@@ -53,6 +63,7 @@ class Asker:
         *,
         run: str = "",
         offline: bool = False,
+        sender: Callable[[Asker], Sends] = Sender,
     ) -> None:
         self.store = store
         self._configs = configs
@@ -67,7 +78,8 @@ class Asker:
         self._lane_lock = threading.Lock()
         self.lanes: dict[str, Lane] = {}
         self._looked_up: dict[RequestKey, list[tuple[Request, str, Response | None]]] = {}
-        self._sender: Sender | None = None
+        self._make_sender = sender
+        self._sender: Sends | None = None
         self._closed = False
 
     def ask(self, key: RequestKey) -> Asked:
@@ -86,7 +98,7 @@ class Asker:
         if lane.backend.local:
             return self._local(lane, key)
         if self._sender is None:
-            self._sender = Sender(self)
+            self._sender = self._make_sender(self)
         return self._sender.ask(lane, key)
 
     def progress(self) -> list[Progress]:
@@ -117,6 +129,11 @@ class Asker:
                         self._configs[model], self._limits, self.on_event, self._spend())}
             lane = self.lanes[model]
         return lane
+
+    @property
+    def remote(self) -> dict[str, ModelConfig]:
+        """The models of this run that are not answered in the calling thread."""
+        return {name: config for name, config in self._configs.items() if not self.lane(name).backend.local}
 
     def _spend(self) -> Spend | None:
         """Where the run's total is kept: in the store, as several processes add to it."""

@@ -55,7 +55,7 @@ class Sender:
         self.slots: dict[str, asyncio.Semaphore] = {}
         self.sending: dict[str, asyncio.Future[Response]] = {}
         self.claims: list[tuple[str, asyncio.Future[Claim]]] = []
-        self.commits: list[tuple[str, str, Response, Request, asyncio.Future[None]]] = []
+        self.commits: list[tuple[str, Request, Response, asyncio.Semaphore, asyncio.Future[None]]] = []
         self.queue: deque[tuple[Lane, RequestKey, Future[Asked]]] = deque()
         self.building = False
         self.pumping = False
@@ -78,6 +78,13 @@ class Sender:
 
     def ask(self, lane: Lane, key: RequestKey) -> Asked:
         """Blocks the calling thread; interruptible."""
+        job = lane.jobs.get(key)
+        if job is not None and job.done() and not job.cancelled():  # as most are: no need to trouble the loop's thread
+            lane.given.add(key)
+            lane.jobs.pop(key, None)
+            if lane.has_room and not self.pumping:
+                self.loop.call_soon_threadsafe(self._wake)
+            return job.result()
         future: Future[Asked] = Future()
         self.loop.call_soon_threadsafe(self._want, lane, key, future)
         try:
@@ -275,9 +282,13 @@ class Sender:
             lane.counts.waiting_for = ""
             pause = min(2 * pause, _WAIT_S[1])
         try:
-            async with slot:  # to the commit: never more than in_flight replies can be lost by a sudden death
+            await slot.acquire()
+            try:
                 response = await self._send(lane, request)
-                await self._commit(stored_as, str(request.key), response, request)
+            except BaseException:
+                slot.release()
+                raise
+            await self._commit(stored_as, request, response, slot)
         except BaseException:
             self._release(stored_as)
             raise
@@ -323,14 +334,16 @@ class Sender:
         self.claims.append((stored_as, future))
         return await future
 
-    async def _commit(self, stored_as: str, item: str, response: Response, request: Request) -> None:
+    async def _commit(self, stored_as: str, request: Request, response: Response, slot: asyncio.Semaphore) -> None:
+        """Gives the slot back with the commit: never more than ``in_flight`` replies can be lost by a sudden death."""
         if self.store is None:
+            slot.release()
             return
         future: asyncio.Future[None] = self.loop.create_future()
         if not self.commits:
             self.loop.call_soon(self._flush_commits)
-        self.commits.append((stored_as, item, response, request, future))
-        await asyncio.shield(future)
+        self.commits.append((stored_as, request, response, slot, future))
+        await future
 
     def _release(self, stored_as: str) -> None:
         if self.store is not None:
@@ -342,11 +355,13 @@ class Sender:
         if not commits or self.store is None:
             return
         try:
-            self.store.put_many([c[:3] for c in commits], [c[3] for c in commits])
+            self.store.put_many([(name, str(request.key), response) for name, request, response, *_ in commits],
+                                [request for _, request, *_ in commits])
             error = None
         except Exception as e:
             error = e
-        for *_, future in commits:
+        for *_, slot, future in commits:
+            slot.release()
             if not future.done():
                 future.set_result(None) if error is None else future.set_exception(error)
 

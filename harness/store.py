@@ -7,7 +7,7 @@ claims of the dead are taken over at once, so what was under way when a process 
 else is.
 
 Replies are only appended. Failed ones (an error, an empty reply) are kept as attempts and never answer a request; the
-last successful one counts. Images are kept once, by hash. No configuration, header or key of a service is ever written.
+last successful one counts. Evidence is kept once, by hash. No configuration, header or key of a service is ever written.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from .errors import StoreError
 from .owner import process_alive, started_at, this_host
 from .probe import Request, Response, Usage
 
-VERSION = 1
+VERSION = 2
+"""1: the text of the evidence stood in every request that showed it."""
 HEARTBEAT_S = 10.0
 """How often a process that holds claims says that it is alive."""
 EXPIRY_S = 60.0
@@ -48,6 +49,7 @@ CREATE TABLE IF NOT EXISTS owner (
 CREATE TABLE IF NOT EXISTS spent (run TEXT PRIMARY KEY, requests INTEGER NOT NULL, cost_usd REAL NOT NULL)
     WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS content (sha256 TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS evidence (sha256 TEXT PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS image (sha256 TEXT PRIMARY KEY, media_type TEXT NOT NULL, bytes BLOB NOT NULL);
 """
 
@@ -63,7 +65,7 @@ def encode(response: Response) -> str:
     row: dict[str, Any] = {name: getattr(response, name) for name in _RESPONSE}
     row["usage"] = {name: getattr(response.usage, name) for name in _USAGE}
     row["option_scores"], row["extra"] = dict(response.option_scores), dict(response.extra)
-    return json.dumps(row, separators=(",", ":"))
+    return _line(row)
 
 
 def decode(text: str) -> Response:
@@ -81,6 +83,7 @@ def decode(text: str) -> Response:
                          "damaged: name another with --store, or restore it from a copy") from None
 
 
+_line = json.JSONEncoder(separators=(",", ":")).encode
 _RESPONSE = tuple(f.name for f in fields(Response) if f.name != "usage")
 _FIELDS = {*_RESPONSE, "usage"}
 _USAGE = tuple(f.name for f in fields(Usage))
@@ -141,7 +144,7 @@ class Store:
         if version > VERSION:
             raise StoreError(f"{self.path}: written by a newer isoprobe (store version {version}, "
                              f"this one reads up to {VERSION}); update, or name another with --store")
-        if not version and not readonly:
+        if version < VERSION and not readonly:
             with _immediate(db):
                 for statement in _SCHEMA.split(";\n"):
                     db.execute(statement)
@@ -200,7 +203,14 @@ class Store:
         """What was asked, by ``Request.sha256``; images by hash."""
         with self._reading():
             row = self._db.execute("SELECT json FROM content WHERE sha256 = ?", (sha256,)).fetchone()
-        return json.loads(row[0]) if row else None
+            if row is None:
+                return None
+            content = json.loads(row[0])
+            for part in content["evidence"]:
+                if "text_sha256" in part:
+                    part["text"], = self._db.execute("SELECT text FROM evidence WHERE sha256 = ?",
+                                                     (part.pop("text_sha256"),)).fetchone()
+        return content
 
     def image(self, sha256: str) -> bytes | None:
         """The bytes of an image that was shown."""
@@ -264,8 +274,7 @@ class Store:
                 "INSERT INTO reply (request, ok, item, at, owner, response) VALUES (?, ?, ?, ?, ?, ?)",
                 [(r, int(succeeded(x)), item, now, self._owner, encode(x)) for r, item, x in replies])
             self._db.executemany("DELETE FROM claim WHERE request = ?", [(r,) for r, _, _ in replies])
-            for request in asked:
-                self._put_content(request)
+            self._put_content(asked)
 
     def put_free(self, request: str, item: str, response: Response) -> None:
         """Keep a reply that cost nothing and can be had again: written in batches, at the latest by :meth:`close`."""
@@ -294,13 +303,19 @@ class Store:
     def put_content(self, request: Request) -> None:
         """Keep what is asked, and its images, once."""
         with self._lock, self._transaction():
-            self._put_content(request)
+            self._put_content([request])
 
-    def _put_content(self, request: Request) -> None:
-        self._db.execute("INSERT OR IGNORE INTO content VALUES (?, ?)",
-                         (request.sha256, json.dumps(request.content(), sort_keys=True)))
-        for part in request.images:
-            self._db.execute("INSERT OR IGNORE INTO image VALUES (?, ?, ?)", (part.sha256, part.media_type, part.image))
+    def _put_content(self, asked: Iterable[Request]) -> None:
+        contents, parts = [], {}
+        for request in asked:
+            evidence = [{"image" if p.image else "text_sha256": p.sha256} for p in request.evidence]
+            contents.append((request.sha256, _line({**request.content(), "evidence": evidence})))
+            parts |= {p.sha256: p for p in request.evidence}
+        self._db.executemany("INSERT OR IGNORE INTO content VALUES (?, ?)", contents)
+        self._db.executemany("INSERT OR IGNORE INTO evidence VALUES (?, ?)",
+                             [(name, p.text) for name, p in parts.items() if not p.image])
+        self._db.executemany("INSERT OR IGNORE INTO image VALUES (?, ?, ?)",
+                             [(name, p.media_type, p.image) for name, p in parts.items() if p.image])
 
     def spend(self, run: str, requests: int, cost_usd: float) -> tuple[int, float]:
         """Add to what a run has sent and paid; the total over all its processes."""

@@ -1,35 +1,36 @@
-"""One HTTP/1.1 connection over asyncio streams: a POST out, a reply read to its end.
+"""One HTTP/1.1 connection as an asyncio protocol: a POST out, a reply read to its end.
 
-A tenth of httpcore's cost a request, which is what keeps hundreds of requests a second within one core beside pytest.
+A tenth of httpcore's cost a request, which is what keeps hundreds of requests a second within one core.
 Content-Length, chunked and until-close bodies; no pipelining, no HTTP/2, no redirects, no compression asked for.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import httpx
 
 IDLE_S = 30.0
 """An idle connection that is older is not used again: servers close theirs after a while without a word."""
-_LIMIT = 1 << 20
+CONNECT_S = 30.0
+_LARGEST_HEAD = 1 << 20
 _LARGEST = 1 << 28
-Header = tuple[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
+    """``headers`` by lower-case name; of several of one name the last."""
+
     status: int
-    headers: list[Header]
+    headers: dict[bytes, bytes]
     body: bytes
 
 
-class Connection:
+class Connection(asyncio.Protocol):
     """A connection to one origin. Use one request at a time; ``close`` after any error.
 
     Raises:
@@ -39,100 +40,162 @@ class Connection:
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         self.host, self.port, self.tls = host, port, tls
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
+        self._transport: asyncio.Transport | None = None
         self._used = time.monotonic()
-        self._closing = False
+        self._over = False  # the server closed, or said that it will
+        self._waiting: asyncio.Future[Reply] | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._buffer = bytearray()
+        self._head: tuple[int, dict[bytes, bytes]] | None = None
+        self._take: Callable[[], bytes | None] = self._until_close
+        self._body = bytearray()  # chunks so far
+        self._length = 0
 
     @property
     def usable(self) -> bool:
-        """Whether another request may go out on it: young enough, and the server has not closed it."""
-        reader, writer = self._reader, self._writer
-        return not (self._closing or reader is None or writer is None or reader.at_eof() or writer.is_closing()
+        """Whether another request may go out on it: young enough, and the server neither closed it nor said a word."""
+        return not (self._over or self._transport is None or self._transport.is_closing() or self._buffer
                     or time.monotonic() - self._used > IDLE_S)
 
-    async def post(self, target: bytes, headers: Sequence[Header], body: bytes, method: str = "POST") -> Reply:
-        if self._writer is None:
+    async def post(self, head: bytes, secret: Callable[[], bytes], body: bytes) -> Reply:
+        """Args: ``head`` is the request line and headers but for Content-Length, ``secret`` gives further header lines."""
+        if self._transport is None:
             await self._connect()
-        assert self._writer is not None
-        assert self._reader is not None
-        lines = [b"%s %s HTTP/1.1" % (method.encode(), target), *(b"%s: %s" % pair for pair in headers), b"", b""]
+        assert self._transport is not None
+        self._clear()
+        self._waiting = asyncio.get_running_loop().create_future()
+        self._transport.write(b"%s%sContent-Length: %d\r\n\r\n%s" % (head, secret(), len(body), body))
         try:
-            self._writer.write(b"\r\n".join(lines) + body)
-            if len(body) > 1 << 16:
-                await self._writer.drain()
-            reply = await self._read(self._reader)
-        except asyncio.IncompleteReadError as e:
-            raise httpx.RemoteProtocolError(f"the connection closed after {len(e.partial)} bytes of a reply") from None
-        except asyncio.LimitOverrunError:
-            raise httpx.RemoteProtocolError("a header larger than 1 MiB") from None
-        except OSError as e:
-            raise httpx.ReadError(e.strerror or type(e).__name__) from None
+            reply = await self._waiting
+        finally:
+            self._waiting = None
         self._used = time.monotonic()
         return reply
 
-    async def close(self) -> None:
-        writer, self._writer, self._reader = self._writer, None, None
-        if writer is not None:
-            writer.transport.abort()
-            with contextlib.suppress(OSError, ssl.SSLError):
-                await writer.wait_closed()
+    def close(self) -> None:
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            transport.abort()
 
     async def _connect(self) -> None:
         try:
-            async with asyncio.timeout(30.0):
-                self._reader, self._writer = await asyncio.open_connection(
-                    self.host, self.port, ssl=self.tls, server_hostname=self.host if self.tls else None, limit=_LIMIT)
+            async with asyncio.timeout(CONNECT_S):
+                await asyncio.get_running_loop().create_connection(
+                    lambda: self, self.host, self.port, ssl=self.tls, server_hostname=self.host if self.tls else None)
         except TimeoutError:
-            raise httpx.ConnectError(f"no connection to {self.host}:{self.port} within 30 s") from None
+            raise httpx.ConnectError(f"no connection to {self.host}:{self.port} within {CONNECT_S:.0f} s") from None
         except OSError as e:  # ssl.SSLError is one
             raise httpx.ConnectError(f"{self.host}:{self.port}: {e.strerror or e}") from None
 
-    async def _read(self, reader: asyncio.StreamReader) -> Reply:
+    # -- told by asyncio ----------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        if self._waiting is None or self._waiting.done():
+            return  # nobody asked: the connection is not used again
+        try:
+            if self._head is None and not self._read_head():
+                return
+            body = self._take()
+        except httpx.RemoteProtocolError as error:
+            self._waiting.set_exception(error)
+            return
+        if body is not None:
+            self._answer(body)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._over = True
+        if self._waiting is None or self._waiting.done():
+            return
+        if isinstance(exc, OSError):
+            self._waiting.set_exception(httpx.ReadError(exc.strerror or type(exc).__name__))
+        elif self._head is not None and self._take == self._until_close:
+            self._answer(bytes(self._buffer))
+        else:
+            got = len(self._buffer) + len(self._body)
+            self._waiting.set_exception(httpx.RemoteProtocolError(f"the connection closed after {got} bytes of a reply"))
+
+    def _answer(self, body: bytes) -> None:
+        assert self._head is not None
+        assert self._waiting is not None
+        self._waiting.set_result(Reply(*self._head, body))
+
+    # -- reading a reply ----------------------------------------------------------------------------------------------
+
+    def _read_head(self) -> bool:
+        """Whether the head is complete; then it is taken out of the buffer, and how the body ends is known."""
         while True:
-            head = await reader.readuntil(b"\r\n\r\n")
-            status, headers = _head(head)
+            end = self._buffer.find(b"\r\n\r\n")
+            if end < 0:
+                if len(self._buffer) > _LARGEST_HEAD:
+                    raise httpx.RemoteProtocolError("a header larger than 1 MiB")
+                return False
+            head = bytes(self._buffer[:end])
+            del self._buffer[: end + 4]
+            status, fields = _head(head)
             if status >= 200:
                 break  # 1xx: the reply proper is still to come
-        fields = {name.lower(): value for name, value in headers}
+        self._head = status, fields
         if fields.get(b"connection", b"").lower() == b"close" or head.startswith(b"HTTP/1.0"):
-            self._closing = True
+            self._over = True
         if status in (204, 304):
-            return Reply(status, headers, b"")
-        if b"chunked" in fields.get(b"transfer-encoding", b"").lower():
-            return Reply(status, headers, await _chunks(reader))
-        if b"content-length" in fields:
-            return Reply(status, headers, await reader.readexactly(_number(fields[b"content-length"], 10)))
-        self._closing = True
-        return Reply(status, headers, await reader.read(_LARGEST))
+            self._take = self._counted
+        elif b"chunked" in fields.get(b"transfer-encoding", b"").lower():
+            self._take = self._chunks
+        elif b"content-length" in fields:
+            self._take, self._length = self._counted, _number(fields[b"content-length"], 10)
+        else:
+            self._over = True
+        return True
+
+    def _until_close(self) -> None:
+        if len(self._buffer) > _LARGEST:
+            raise httpx.RemoteProtocolError("a body larger than 256 MiB")
+
+    def _counted(self) -> bytes | None:
+        if len(self._buffer) < self._length:
+            return None
+        body = bytes(self._buffer[: self._length])
+        del self._buffer[: self._length]
+        return body
+
+    def _chunks(self) -> bytes | None:
+        """Moves whole chunks out of the buffer; the body when the last one and the trailers are there."""
+        while (end := self._buffer.find(b"\r\n")) >= 0:
+            size = _number(bytes(self._buffer[:end]).partition(b";")[0].strip(), 16)
+            if not size:
+                trailers = self._buffer.find(b"\r\n\r\n", end)
+                if trailers < 0:
+                    return None
+                del self._buffer[: trailers + 4]
+                return bytes(self._body)
+            if len(self._buffer) < end + size + 4:
+                return None
+            self._body += self._buffer[end + 2 : end + 2 + size]
+            del self._buffer[: end + size + 4]
+            if len(self._body) > _LARGEST:
+                raise httpx.RemoteProtocolError("a body larger than 256 MiB")
+        return None
 
 
-def _head(head: bytes) -> tuple[int, list[Header]]:
-    first, *lines = head[:-4].split(b"\r\n")
+def _head(head: bytes) -> tuple[int, dict[bytes, bytes]]:
+    first, *lines = head.split(b"\r\n")
     parts = first.split(b" ", 2)
     if len(parts) < 2 or not parts[0].startswith(b"HTTP/1.") or not parts[1].isdigit():
         raise httpx.RemoteProtocolError("what came back is not HTTP")
-    headers = []
+    fields = {}
     for line in lines:
         name, colon, value = line.partition(b":")
         if not colon:
             raise httpx.RemoteProtocolError("a header line without a colon")
-        headers.append((name, value.strip()))
-    return int(parts[1]), headers
-
-
-async def _chunks(reader: asyncio.StreamReader) -> bytes:
-    body = bytearray()
-    while True:
-        size = _number((await reader.readuntil(b"\r\n")).partition(b";")[0].strip(), 16)
-        if not size:
-            while await reader.readuntil(b"\r\n") != b"\r\n":
-                pass  # trailers
-            return bytes(body)
-        body += await reader.readexactly(size)
-        await reader.readexactly(2)
-        if len(body) > _LARGEST:
-            raise httpx.RemoteProtocolError("a body larger than 256 MiB")
+        fields[name.lower()] = value.strip()
+    return int(parts[1]), fields
 
 
 def _number(text: bytes, base: int) -> int:

@@ -22,7 +22,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -30,8 +30,9 @@ import httpx
 
 from ..errors import BackendError, FatalError, TransientError
 from .config import ModelConfig
+from .connection import Reply
 from .meter import Meter
-from .pool import Pool
+from .pool import Address, Pool
 
 T = TypeVar("T")
 
@@ -82,13 +83,14 @@ class Key:
     def __bool__(self) -> bool:
         return bool(self._value)
 
-    def sign(self, request: httpx.Request) -> None:
-        if self._value:
-            request.headers["Authorization"] = f"Bearer {self._value}"
+    def header(self) -> bytes:
+        """The header line, for the one expression that writes it out."""
+        return f"Authorization: Bearer {self._value}\r\n".encode() if self._value else b""
 
-    def redact(self, body: bytes) -> bytes:
-        """A body without the key, whoever put it there."""
-        return body.replace(self._value.encode(), b"***") if self._value else body
+    def redact(self, reply: Reply) -> Reply:
+        """A reply without the key in its body, whoever put it there."""
+        secret = self._value.encode()
+        return replace(reply, body=reply.body.replace(secret, b"***")) if secret and secret in reply.body else reply
 
 
 class Transport:
@@ -106,9 +108,7 @@ class Transport:
             raise FatalError(f"model {config.name}: set the environment variable {config.key_env} to its key")
         self.backoff_s = tuple(config.options.get("backoff_s", BACKOFF_S))
         self._random = random.Random()
-        self._headers = httpx.Headers({"Content-Type": "application/json", "Accept": "application/json",
-                                       "Accept-Encoding": "identity", "User-Agent": "isoprobe"})
-        self._addresses: dict[str, httpx.URL] = {}
+        self._addresses: dict[str, Address] = {}
 
     async def post(
         self, url: str, body: Mapping[str, Any], parse: Callable[[dict[str, Any]], T], *, tokens: int = 0
@@ -146,10 +146,7 @@ class Transport:
     async def _once(self, url: str, content: bytes) -> dict[str, Any]:
         try:
             async with asyncio.timeout(self.config.timeout_s):
-                request = httpx.Request("POST", self._address(url), headers=self._headers, content=content)
-                self.key.sign(request)
-                reply = await shared_pool().handle_async_request(request)
-                await reply.aread()
+                reply = self.key.redact(await shared_pool().post(self._address(url), content, self.key.header))
         except TimeoutError:
             raise TransientError(f"no reply within {self.config.timeout_s:g} s") from None
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as e:
@@ -158,23 +155,23 @@ class Transport:
             raise _Unreachable(f"no connection: {e}") from None
         except (httpx.TransportError, httpx.DecodingError) as e:  # broken, refused, cut short
             raise TransientError(f"{type(e).__name__}: {e}" if str(e) else type(e).__name__) from None
-        raw = self.key.redact(reply.content)
-        if reply.status_code >= 300:
-            self.fail(reply.status_code, _message(raw), retry_after(reply.headers.get("retry-after")))
-        text = raw.decode("utf-8", "replace")
+        if reply.status >= 300:
+            after = reply.headers.get(b"retry-after")
+            self.fail(reply.status, _message(reply.body), retry_after(after.decode("latin-1") if after else None))
+        text = reply.body.decode("utf-8", "replace")
         try:
             data = json.loads(text, strict=False)
         except (ValueError, RecursionError):
             kind = "HTML" if text.lstrip()[:1] == "<" else "an empty body" if not text.strip() else "a body cut short"
-            raise TransientError(f"{kind} with status {reply.status_code}") from None
+            raise TransientError(f"{kind} with status {reply.status}") from None
         if not isinstance(data, dict):
-            raise TransientError(f"a JSON {type(data).__name__} with status {reply.status_code} where an object is due")
+            raise TransientError(f"a JSON {type(data).__name__} with status {reply.status} where an object is due")
         self.check(data.get("error"))
         return data
 
-    def _address(self, url: str) -> httpx.URL:
+    def _address(self, url: str) -> Address:
         if url not in self._addresses:
-            self._addresses[url] = httpx.URL(url)
+            self._addresses[url] = Address.of(url)
         return self._addresses[url]
 
     def check(self, error: Any) -> None:
@@ -258,11 +255,7 @@ _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = WeakKeyDictionary()
 
 
 def shared_pool() -> Pool:
-    """The connections of the running loop; a process has one loop that sends.
-
-    Asked directly: an ``httpx.AsyncClient`` around it would look for redirects, cookies and hooks in every reply, a tenth of
-    what a request costs, and there is nothing to find.
-    """
+    """The connections of the running loop; a process has one loop that sends."""
     loop = asyncio.get_running_loop()
     if loop not in _pools:
         _pools[loop] = Pool()

@@ -64,7 +64,7 @@ class Probe:
         from .. import classify
         from ..readouts.permute import read
 
-        asked, family = self.asked, self.run.family(self.key.spec)
+        asked, family = self.asked, self.run.build.family(self.key.spec)
         reading = read(asked.replies) if classify.worth_reading(asked.responses) else None
         return classify.outcome(
             asked.request, asked.responses, reading, dataset=family.data.name, view=family.spec.view(self.key.view),
@@ -91,6 +91,7 @@ def asker(run: Run) -> Asker:
     if run.asker is None:
         from .. import prompts
         from ..backends.meter import Limits
+        from ..courier import Courier, Job
         from ..dispatch import Asker
         from ..store import Store
 
@@ -100,7 +101,9 @@ def asker(run: Run) -> Asker:
                         share=1 / run.processes)
         run.asker = Asker(run.reachable, store, run.build, prompts.compose, ahead.upcoming, limits,
                           lambda event: run.events.append((event.kind, event.model, event.text)), run=run.id,
-                          offline=run.option("replay") is not None)
+                          offline=run.option("replay") is not None,
+                          sender=lambda own: Courier(
+                              Job(own.remote, run.build, run.store_path, limits, run.id), own.upcoming, own.on_event))
         run.closers.append(store.close)
         run.closers.append(run.asker.close)
     return run.asker

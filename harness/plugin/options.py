@@ -18,7 +18,7 @@ from ..errors import IsoprobeError
 
 if TYPE_CHECKING:
     from ..backends.config import ModelConfig
-    from ..probe import Request, RequestKey
+    from ..build import Builder
     from ..report.decisions import Profile
     from ..spec import Spec
 
@@ -75,7 +75,6 @@ class Run:
     asker: Any = None
     keeper: Any = None
     events: list[tuple[str, str, str]] = field(default_factory=list)  # (kind, model, text), told by the asker's thread
-    _families: dict[str, Any] = field(default_factory=dict)
     served: dict[str, str] = field(default_factory=dict)  # base URLs of the servers that this run started
     closers: list[Any] = field(default_factory=list)
 
@@ -153,21 +152,11 @@ class Run:
         worker = getattr(self.config, "workerinput", None)
         return int(worker["workercount"]) if worker else 1
 
-    def build(self, key: RequestKey) -> Request:
-        from ..build import Asked
+    @cached_property
+    def build(self) -> Builder:
+        from ..build import Builder
 
-        model = self.models[key.model]  # its own readout where it has one: the same decision, elicited another way
-        readout = model.readout_for(self.spec(key.spec).readout)
-        return self.family(key.spec).build(key, Asked(model.name, model.sees_images, readout))
-
-    def family(self, name: str) -> Any:
-        """The builder of the spec of that name; looking it up by content costs more than building a request."""
-        found = self._families.get(name)
-        if found is None:
-            from ..build import family
-
-            found = self._families[name] = family(self.spec(name))
-        return found
+        return Builder({s.name: s for s in self.specs}, self.models)
 
     def profile(self) -> Profile:
         """The gates of the chosen profile and how they are decided; none without one.

@@ -1,4 +1,4 @@
-"""kill -9 of worker processes of a whole session, at random moments: the next session asks for what is missing, no more."""
+"""kill -9 of any process of a whole session, at random moments: the next session asks for what is missing, no more."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from harness.tests.dispatch.project import chat_project
 from harness.tests.fault_server import FaultServer
 from harness.tests.plugin.session import environment, session
 
-ROUNDS, IN_FLIGHT, WORKERS, N = 4, 8, 2, 48
+ROUNDS, IN_FLIGHT, WORKERS, N = 9, 8, 2, 48
 ITEMS = ("--spec", "metasurface-main", "--limit", "1", "--model", "m", "-n", str(WORKERS), "--run-id", "r")
 
 
@@ -34,7 +34,7 @@ def settled(server: FaultServer) -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_sessions_whose_workers_or_controllers_are_killed_lose_nothing_and_send_nothing_twice(tmp_path):
+def test_sessions_whose_controllers_workers_or_couriers_are_killed_lose_nothing_and_send_nothing_twice(tmp_path):
     moments = random.Random(3)
     kills = 0
     with FaultServer(latency_s=0.1) as server:
@@ -48,8 +48,9 @@ def test_sessions_whose_workers_or_controllers_are_killed_lose_nothing_and_send_
                 time.sleep(0.01)
             time.sleep(moments.uniform(0.0, 0.15))
             if run.poll() is None:
-                workers = children(run.pid) if turn % 2 else []
-                os.kill(moments.choice(workers or [run.pid]), signal.SIGKILL)
+                workers = children(run.pid)
+                couriers = [c for w in workers for c in children(w)]
+                os.kill(moments.choice([[run.pid], workers, couriers][turn % 3] or [run.pid]), signal.SIGKILL)
                 kills += 1
             run.wait(120)
         last = session(path, *ITEMS)
