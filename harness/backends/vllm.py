@@ -13,6 +13,7 @@ of such a model in ``specs/models.yaml``, beside those of :mod:`harness.backends
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import shutil
@@ -70,12 +71,20 @@ class Server:
 
     def __init__(self, process: subprocess.Popen[bytes], port: int, log: Path) -> None:
         self.process = process
+        self.port = port
         self.base_url = f"http://127.0.0.1:{port}/v1"
         self.log = log
         atexit.register(self.stop)
 
     def alive(self) -> bool:
         return self.process.poll() is None
+
+    def listens(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 2.0).close()
+        except OSError:
+            return False
+        return True
 
     def stop(self) -> None:
         """End the server and all its processes; may be called twice, and happens by itself when this process dies."""
@@ -90,6 +99,9 @@ class Server:
 
     def death(self) -> str:
         """What to tell when it ended before it was stopped; "" while it lives."""
+        if not self.listens():  # then its guard is about to end too
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(15.0)
         if self.alive():
             return ""
         return (f"the vLLM server at {self.base_url} ended by itself with status {self.process.returncode}; every reply "

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 from ..errors import IsoprobeError
 
@@ -18,12 +19,15 @@ COMMANDS = {
     "evidence": "put what requests showed into the folder of an older run",
     "compare": "compare runs request by request, or with a baseline",
     "plan": "how many instances an effect needs, and what that costs",
-    "export": "write a run in the formats of other tools",
-    "batch": "requests and replies in the OpenAI batch file format",
+    "export": "write a run in the formats of other tools, or requests for a batch service",
+    "import": "take the replies of a batch service into the store",
     "train": "train LoRA adapters by the recipes of specs/adaptation",
     "fetch": "fetch the weights of the embedded language model",
     "audit": "the default run on embedded data",
 }
+
+MODULES = {"import": "batch"}
+"""Of commands whose name is no module's."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,11 +38,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, text in COMMANDS.items():
         command = commands.add_parser(name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter)
         if argv and argv[0] == name:  # the others' modules are not worth loading
-            module = import_module(f"{__name__}.{name}")
+            module = import_module(f"{__name__}.{MODULES.get(name, name)}")
             command.description = module.__doc__
             module.arguments(command)
             command.set_defaults(call=module.run)
-    args = parser.parse_args(argv)
+    args, rest = parser.parse_known_args(argv)
+    if len(rest) == 1 and not rest[0].startswith("-") and getattr(args, "file", "") is None:
+        args.file = Path(rest.pop())  # behind an option; before Python 3.13 argparse takes an optional file only before
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
         return int(args.call(args) or 0)
     except IsoprobeError as error:

@@ -1,7 +1,9 @@
-"""Write a run in the formats of other tools.
+"""Write a run in the formats of other tools, or requests for a batch service.
 
-isoprobe export RUN --to csv        one flat table for pandas, R or a spreadsheet
-isoprobe export RUN --to inspect    logs that Inspect's viewer opens, one a suite and model
+isoprobe export RUN --to csv                      one flat table for pandas, R or a spreadsheet
+isoprobe export RUN --to inspect                  logs that Inspect's viewer opens, one a suite and model
+isoprobe export RUN_OR_SPEC --model M OUT.jsonl   requests in the OpenAI batch file format: vllm run-batch, Ray Data LLM,
+                                                  a provider's batch service; isoprobe import takes the replies
 """
 
 from __future__ import annotations
@@ -13,25 +15,40 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..errors import RunError
+from .batch import export, store_argument
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="run folder, or its name below the reports folder")
-    parser.add_argument("--to", choices=("csv", "inspect"), required=True, help="the format")
+    parser.add_argument("what", metavar="RUN_OR_SPEC", help="run folder, or its name below the reports folder; or a spec")
+    parser.add_argument("file", metavar="OUT.jsonl", type=Path, nargs="?", help="with --model: the file to write")
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--to", choices=("csv", "inspect"), help="the format")
+    how.add_argument("--model", help="whom the requests are for, as for pytest --model")
     parser.add_argument("--reports", type=Path, default=Path("reports"), metavar="DIR", help="folder of run folders")
     parser.add_argument(
         "--out", type=Path, metavar="PATH", help="file (csv) or folder (inspect); default: in the run's folder"
     )
     parser.add_argument("--no-images", action="store_true", help="leave the pictures out of the logs")
+    parser.add_argument("--views", help="of a spec: names of views, or all")
+    parser.add_argument("--limit", type=int, help="of a spec: instances of every task")
+    parser.add_argument("--repeat", type=int, default=1, help="of a spec: how often each is asked")
+    store_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.model:
+        if args.file is None:
+            raise RunError("with --model, a file to write the requests to must be named: "
+                           "isoprobe export SPEC --model M OUT.jsonl")
+        return export(args)
     from ..report import evidence
     from ..report.document import build
     from ..report.inspect_log import logs
     from ..report.recorded import load
     from ..report.run import find_run, replace_file
 
-    folder = find_run(args.run, args.reports)
+    folder = find_run(args.what, args.reports)
     recorded = load(folder)
     if args.to == "csv":
         path = args.out or folder / "outcomes.csv"

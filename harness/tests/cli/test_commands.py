@@ -138,7 +138,7 @@ def batch(here) -> Path:
     declared = {"models": {"m": {"backend": "chat", "model": "m", "readout": "json_choice", "modalities": ["text"],
                                  "base_url": "http://127.0.0.1:1/v1"}}}
     Path("specs/models.yaml").write_text(yaml.safe_dump(declared), "utf-8")
-    assert main(["batch", "export", "--model", "m", "--spec", "gold-scope", "--limit", "1", "out.jsonl"]) == 0
+    assert main(["export", "gold-scope", "--model", "m", "--limit", "1", "out.jsonl"]) == 0
     return here
 
 
@@ -154,17 +154,30 @@ def results(lines: list[str], broken: int = 0) -> str:
 
 def test_the_replies_of_a_batch_are_what_a_session_then_reads_without_sending(batch):
     Path("results.jsonl").write_text(results(Path("out.jsonl").read_text().splitlines()), "utf-8")
-    assert main(["batch", "import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"]) == 0
+    assert main(["import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"]) == 0
     done = session(batch, "--spec", "gold-scope", "--limit", "1", "--model", "m", "--run-id", "b")
     assert {"usable"} == {row["status"] for row in done.rows("b").values()}, done.text
 
 
 def test_a_second_export_holds_nothing_that_has_a_stored_reply(batch, capsys):
     Path("results.jsonl").write_text(results(Path("out.jsonl").read_text().splitlines()), "utf-8")
-    main(["batch", "import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"])
+    main(["import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"])
     capsys.readouterr()
-    main(["batch", "export", "--model", "m", "--spec", "gold-scope", "--limit", "1", "again.jsonl"])
+    main(["export", "gold-scope", "--model", "m", "--limit", "1", "again.jsonl"])
     assert ("", True) == (Path("again.jsonl").read_text(), " 0 requests written" in capsys.readouterr().out)
+
+
+def test_the_requests_of_a_run_can_be_put_to_another_model(batch, capsys):
+    asked = session(batch, "--spec", "gold-scope", "--limit", "1", "--views", "table_ev", "--model", "m", "--run-id", "a")
+    assert asked.status != 0  # nobody listens there: the run has its keys and no replies
+    assert main(["export", "a", "--model", "m", "of_run.jsonl"]) == 0
+    assert sorted(line.split("\t")[1] for line in Path("of_run.jsonl.keys").read_text().splitlines()) == sorted(
+        (batch / "reports" / "a" / "keys.txt").read_text().splitlines())
+
+
+def test_an_export_of_requests_needs_a_file(batch, capsys):
+    assert main(["export", "gold-scope", "--model", "m"]) == 2
+    assert "a file to write the requests to must be named" in capsys.readouterr().err
 
 
 def test_an_import_counts_errors_lines_that_are_missing_and_lines_of_others(batch, capsys):
@@ -172,7 +185,7 @@ def test_an_import_counts_errors_lines_that_are_missing_and_lines_of_others(batc
     text = results(lines[:-1], broken=1) + json.dumps({"custom_id": "else", "response": {}}) + "\n\n"
     Path("results.jsonl").write_text(text, "utf-8")
     capsys.readouterr()
-    assert main(["batch", "import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"]) == 1
+    assert main(["import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"]) == 1
     assert capsys.readouterr().out == (f"{len(lines) - 2:,} replies stored, 1 errors, 1 requests without a line, "
                                        "1 lines of other exports\n")
 
@@ -180,17 +193,17 @@ def test_an_import_counts_errors_lines_that_are_missing_and_lines_of_others(batc
 @pytest.mark.parametrize("line", ["not JSON", "[]", "{}"])
 def test_a_line_that_is_no_batch_result_is_named(batch, capsys, line):
     Path("results.jsonl").write_text(line + "\n", "utf-8")
-    assert main(["batch", "import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"]) == 2
+    assert main(["import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"]) == 2
     assert "results.jsonl:1: not a line of a batch result" in capsys.readouterr().err
 
 
 def test_an_import_without_the_keys_of_its_export_is_refused(batch, capsys):
-    assert main(["batch", "import", "out.jsonl", "--model", "m", "--keys", "gone.keys"]) == 2
+    assert main(["import", "out.jsonl", "--model", "m", "--keys", "gone.keys"]) == 2
     assert "gone.keys: cannot be read" in capsys.readouterr().err
 
 
 def test_a_model_in_this_process_cannot_be_batched(here, capsys):
-    assert main(["batch", "export", "--model", "oracle", "--spec", "gold-scope", "--limit", "1", "out.jsonl"]) == 2
+    assert main(["export", "gold-scope", "--model", "oracle", "--limit", "1", "out.jsonl"]) == 2
     assert "is no HTTP service" in capsys.readouterr().err
 
 

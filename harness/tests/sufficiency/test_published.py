@@ -58,6 +58,26 @@ def test_a_hub_folder_of_parquet_is_read_with_its_pictures(tmp_path: Path) -> No
     assert (768, 384) == Image.open(io.BytesIO(pair.inputs["image"][0].image())).size
 
 
+@needs_data
+@pytest.mark.parametrize(("subset", "file"), [
+    ("math_parity", "math_parity_384.jsonl"), ("graph_maxflow", "graph_maxflow_128.jsonl")])
+def test_the_published_rows_are_the_same_items_from_parquet_and_from_json_lines(
+    tmp_path: Path, subset: str, file: str
+) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    lines = SHARED / "isobench" / file
+    folder = tmp_path / subset
+    folder.mkdir()
+    rows = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
+    parquet.write_table(arrow.Table.from_pylist(rows), folder / "validation-00000.parquet")
+    expected, actual = isobench.load(lines, subset), isobench.load(tmp_path, subset)
+    assert [(p.id, p.expected, p.inputs["text"][0].text) for p in expected.items] == [
+        (p.id, p.expected, p.inputs["text"][0].text) for p in actual.items]
+    assert len(expected.notes) == len(actual.notes)
+
+
 @pytest.mark.parametrize(("change", "message"), [
     ({"label": "strange"}, "answer 'strange' is not offered"), ({"code": "__import__('os')"}, "is not a formula in x"),
     ({"code": "f(x) = x**x"}, "is not a formula in x"), ({"latex": None}, "'latex' is missing"),

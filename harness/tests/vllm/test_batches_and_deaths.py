@@ -37,7 +37,7 @@ def isoprobe(path, *args):
 def test_a_batch_goes_through_vllm_and_back_and_a_session_reads_it_from_the_store(tmp_path):
     model = entry(PICO, "json_choice", sampling={"max_tokens": 60})
     path = folder(tmp_path / "p", {"m": model, "other": model | {"base_url": "http://127.0.0.1:9/v1"}})
-    said = isoprobe(path, "batch", "export", "--model", "m", *GOLD, "out.jsonl")
+    said = isoprobe(path, "export", "gold-main", "--model", "m", *GOLD[2:], "out.jsonl")
     assert f"{N} requests written" in said
     env = environment(**model["options"]["env"], VLLM_NO_USAGE_STATS="1")
     done = subprocess.run(
@@ -45,7 +45,7 @@ def test_a_batch_goes_through_vllm_and_back_and_a_session_reads_it_from_the_stor
          "--dtype", "bfloat16", "--enforce-eager", "--structured-outputs-config", COMPACT],
         cwd=path, env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
-    said = isoprobe(path, "batch", "import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys")
+    said = isoprobe(path, "import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys")
     assert f"{N} replies stored, 0 errors, 0 requests without a line" in said
     # the same weights at an address where nobody listens: what is read can only come from the store
     read = session(path, *GOLD, "--model", "other", timeout=300)
