@@ -75,8 +75,8 @@ def asking(model: str, store: Path, names: Sequence[str]) -> Iterator[tuple[Aske
 
 
 def reachable(config: ModelConfig) -> ModelConfig:
-    """A batch needs no address; a backend may ask for one."""
-    return config if config.base_url else replace(config, base_url="http://batch.invalid/v1")
+    """A batch file needs neither an address nor a key; a backend may ask for both."""
+    return replace(config, base_url=config.base_url or "http://batch.invalid/v1", key_env="")
 
 
 def keys_of_run(name: str, reports: Path) -> list[RequestKey]:
