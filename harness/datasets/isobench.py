@@ -75,7 +75,7 @@ def _parquet(file: Path) -> list[dict[str, Any]]:
         from pyarrow import parquet
     except ImportError:
         raise DataError(
-            f"{file}: reading parquet needs pyarrow; `pip install 'isoprobe[data]'`, or give a .jsonl file"
+            f"{file}: reading parquet needs pyarrow; `pip install 'isoprobe[parquet]'`, or give a .jsonl file"
         ) from None
     try:
         return parquet.read_table(file).to_pylist()
