@@ -23,7 +23,7 @@ pytest.importorskip("accelerate", reason="the plain loop is transformers' Traine
 pytestmark = [pytest.mark.train, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
-EVERY = 24
+EVERY = {"pico": 24, "smollm2": 192}
 """Of the pool's instances, each with all its requests: its tasks and tables in their proportions."""
 
 
@@ -64,7 +64,9 @@ def plain(base, arm, learn: list[Example]) -> float:
             ids[i, : len(whole)], mask[i, : len(whole)], labels[i, len(whole) - 1] = whole, 1, whole[-1]
         return {"input_ids": ids, "attention_mask": mask, "labels": labels}
 
-    arguments = TrainingArguments("unused", per_device_train_batch_size=arm.accumulate, num_train_epochs=1,
+    at_once = arm.accumulate if base.name == "pico" else 2  # eight rows of logits over 49,152 tokens need over 20 GB
+    arguments = TrainingArguments("unused", per_device_train_batch_size=at_once, num_train_epochs=1,
+                                  gradient_accumulation_steps=arm.accumulate // at_once,
                                   use_cpu=True, learning_rate=arm.rate, report_to=[], save_strategy="no",
                                   logging_strategy="no", disable_tqdm=True, remove_unused_columns=False,
                                   dataloader_pin_memory=False)
@@ -76,9 +78,12 @@ def plain(base, arm, learn: list[Example]) -> float:
 
 @pytest.mark.parametrize("name", ["pico", "smollm2"])
 def test_training_is_at_least_twice_as_fast_as_a_plain_loop(name, tmp_path, monkeypatch):
-    """On a part of the paper's pool; smollm2 takes half an hour on two cores."""
+    """On a part of the paper's pool; a few minutes on two cores."""
     monkeypatch.chdir(tmp_path)
     arm = replace(load_arm("ftB", ROOT), precision="fp32")
     base = find(name, ROOT)
-    learn = examples(some(pools.split(arm, ROOT, "option_letters").train, EVERY), Prompter(base))
-    assert ours(base, arm, learn) / plain(base, arm, learn) >= 2
+    learn = examples(some(pools.split(arm, ROOT, "option_letters").train, EVERY[name]), Prompter(base))
+    rates = {"ours": ours(base, arm, learn), "plain": plain(base, arm, learn)}
+    print(f"{name}: {len(learn)} requests, tokens a second", {k: round(v) for k, v in rates.items()},
+          round(rates["ours"] / rates["plain"], 2))
+    assert rates["ours"] / rates["plain"] >= 2
