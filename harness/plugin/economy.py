@@ -27,8 +27,7 @@ class Economy:
         gc.set_threshold(*THRESHOLDS)
 
     def pytest_unconfigure(self) -> None:
-        gc.set_threshold(*self.before)
-        gc.unfreeze()
+        gc.set_threshold(*self.before)  # what is frozen stays so: pytest's own last collections would walk it five times
 
 
 def share_locations(items: list[pytest.Item]) -> None:
