@@ -63,8 +63,8 @@ def outcome(
     key, truth = request.key, request.truth
     facts = {str(k): builtin(v) for k, v in truth.facts.items()}
     shares = {str(k): float(v) for k, v in reading.probabilities.items()} if reading and usable else {}
-    recorded = {**(reading.notes if reading else {}),
-                **{k: v for r in responses for k, v in r.extra.get("notes", {}).items()}, **(notes or {})}
+    served = {k: v for r in responses for k, v in r.extra.get("notes", {}).items()}
+    recorded = {**(reading.notes if reading else {}), **served, **(notes or {})}
     if not usable and said is not None:
         recorded["said"] = said
     last = responses[-1] if responses else Response(error="no reply")

@@ -11,7 +11,6 @@ closes, however that came about, and gives up its claims; what it had under way 
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import pickle
 import subprocess
@@ -30,6 +29,7 @@ from typing import Any
 from .backends.config import ModelConfig
 from .backends.meter import Limits
 from .build import Builder
+from .collector import relax
 from .dispatch import Asker
 from .errors import BackendError, FatalError, IsoprobeError
 from .lane import AHEAD, LEAST_AHEAD, Asked, Event, Lane
@@ -154,9 +154,8 @@ def main(orders: int, answers: int) -> None:
             outgoing.send((key, what))
 
     job: Job = incoming.recv()
-    gc.freeze()  # specs, datasets and modules stay; replies hold hardly a cycle
-    gc.set_threshold(20_000, 20, 20)
-    sys.setswitchinterval(0.0005)
+    relax()
+    sys.setswitchinterval(0.0005)  # or the loop waits 5 ms for the thread that builds, each time that it wakes
     queue: deque[RequestKey] = deque()
     news = threading.Semaphore(0)  # one for each key, and one for the end
     with Store(job.store) as store:

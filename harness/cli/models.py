@@ -44,15 +44,15 @@ CHECKS = (("table_nm", "text"), ("plot_nm", "image"))
 def check(config: ModelConfig) -> int:
     """Ask the first comparison as a table and, where the model sees images, as a plot; 1 when a reply is not usable."""
     from .. import classify, prompts
-    from ..build import Asked, family
+    from ..build import Builder
     from ..dispatch import Asker
     from ..probe import RequestKey
     from ..readouts.permute import read
     from ..spec import load_all
 
     (spec,) = load_all(Path.cwd(), ["metasurface-main"])
-    asked = Asked(config.name, config.sees_images, config.readout_for(spec.readout))
-    asker = Asker({config.name: config}, None, lambda key: family(spec).build(key, asked), prompts.compose)
+    models = {config.name: config}
+    asker = Asker(models, None, Builder({spec.name: spec}, models), prompts.compose)
     bad = 0
     try:
         for view, modality in CHECKS:

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
+from ..collector import relax
+
 NAME = "isoprobe-economy"
-THRESHOLDS = (20_000, 20, 20)
-"""Of the cyclic collector while items run. Items, reports and outcomes live to the end of the session and hold hardly
-a cycle; with Python's own (700, 10, 10), walking them again and again was a quarter of an item's cost."""
 
 
 class Economy:
@@ -23,8 +22,7 @@ class Economy:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         share_locations(session.items)
-        gc.freeze()
-        gc.set_threshold(*THRESHOLDS)
+        relax()
 
     def pytest_unconfigure(self) -> None:
         gc.set_threshold(*self.before)  # what is frozen stays so: pytest's own last collections would walk it five times

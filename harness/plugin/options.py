@@ -180,13 +180,6 @@ class Run:
         _ = self.models
         self.profile()
 
-    @cached_property
-    def _by_name(self) -> dict[str, Spec]:
-        return {s.name: s for s in self.specs}
-
-    def spec(self, name: str) -> Spec:
-        return self._by_name[name]
-
     def write_evidence(self) -> None:
         """Let the keeper of evidence write what it holds back; a full disk is told and keeps nothing from ending."""
         if self.keeper is not None:
