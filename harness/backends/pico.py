@@ -1,8 +1,7 @@
 """``pico`` in process: an embedded decision model of 2.2 M parameters that reads tables, run by numpy alone.
 
 The weights (bf16 safetensors, made by ``scripts/make_pico.py``) are of Qwen3's architecture; the same folder loads in
-transformers and in vLLM. Answers with the letters of the options: one forward pass, no sampling. Keys and values of the
-last prompt are kept, so requests that share their evidence cost their question only.
+transformers and in vLLM. Answers with the letters of the options: one forward pass, no sampling.
 
 Options of the configuration: ``folder``, another checkpoint of this architecture; ``adapter_folder``, a LoRA adapter
 that is merged into the weights.
@@ -17,16 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..errors import AdapterError, BackendError
+from ..errors import AdapterError
 from ..probe import Request, Response, Usage
 from .base import Backend
 from .config import ModelConfig
+from .decoder import Cache, Decoder, Floats, Shape, log_softmax
 from .pico_tokens import Tokens
 from .weights import checkpoint_sha256, read_safetensors
 
-Floats = npt.NDArray[np.float32]
 FOLDER = Path(__file__).parent / "data" / "pico"
 MESSAGE = "<|im_start|>{role}\n{text}<|im_end|>\n"
 ANSWER = "<|im_start|>assistant\n"
@@ -38,81 +36,15 @@ def chat(request: Request) -> str:
     return system + MESSAGE.format(role="user", text=request.text) + ANSWER
 
 
-class Network:
-    """A Qwen3 decoder in float32. ``logits(ids)`` gives the next-token logits (V,) after the last id."""
-
-    def __init__(self, folder: Path, adapter: Path | None = None):
-        self.config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
-        weights = read_safetensors(folder / "model.safetensors")
-        if adapter is not None:
-            merge(weights, adapter)
-        self.weights = {k: np.ascontiguousarray(w.T if w.ndim == 2 and "embed" not in k else w, np.float32)
-                        for k, w in weights.items()}
-        c = self.config
-        self.heads, self.kv, self.dim = c["num_attention_heads"], c["num_key_value_heads"], c["head_dim"]
-        theta = c.get("rope_theta") or c["rope_parameters"]["rope_theta"]
-        self.frequency = 1.0 / theta ** (np.arange(0, self.dim, 2) / self.dim)
-        self.ids: list[int] = []
-        self.cache = [(np.zeros((0, self.kv, self.dim), np.float32),) * 2 for _ in range(c["num_hidden_layers"])]
-
-    def logits(self, ids: list[int]) -> Floats:
-        if len(ids) > self.config["max_position_embeddings"]:
-            raise BackendError(f"pico: a prompt of {len(ids)} tokens; at most "
-                               f"{self.config['max_position_embeddings']} can be read")
-        same = 0
-        while same < min(len(ids) - 1, len(self.ids)) and ids[same] == self.ids[same]:
-            same += 1
-        embedding = self.weights["model.embed_tokens.weight"]
-        x = embedding[ids[same:]]
-        angle = np.arange(same, len(ids))[:, None] * self.frequency
-        turn = (np.cos(angle).astype(np.float32)[:, None], np.sin(angle).astype(np.float32)[:, None])
-        for i in range(len(self.cache)):
-            x = self._layer(x, i, same, turn, last=i == len(self.cache) - 1)
-        self.ids = list(ids)
-        return embedding @ norm(x[-1], self.weights["model.norm.weight"])
-
-    def _layer(self, x: Floats, i: int, same: int, turn: tuple[Floats, Floats], last: bool) -> Floats:
-        w = {k: self.weights[f"model.layers.{i}.{k}.weight"] for k in LAYER}
-        h = norm(x, w["input_layernorm"])
-        k = rotate(norm((h @ w["self_attn.k_proj"]).reshape(len(h), self.kv, -1), w["self_attn.k_norm"]), turn)
-        v = (h @ w["self_attn.v_proj"]).reshape(len(h), self.kv, -1)
-        held_k, held_v = self.cache[i]
-        k, v = np.concatenate([held_k[:same], k]), np.concatenate([held_v[:same], v])
-        self.cache[i] = (k, v)
-        if last:  # only the last position is read after the last layer
-            x, h, turn = x[-1:], h[-1:], (turn[0][-1:], turn[1][-1:])
-        q = rotate(norm((h @ w["self_attn.q_proj"]).reshape(len(h), self.heads, -1), w["self_attn.q_norm"]), turn)
-        group = self.heads // self.kv
-        q = q.reshape(len(q), self.kv, group, self.dim).transpose(1, 2, 0, 3)
-        scores = q @ k.transpose(1, 2, 0)[:, None] / np.sqrt(np.float32(self.dim))
-        first = len(k) - len(h)
-        scores += np.where(np.arange(len(k)) > first + np.arange(len(h))[:, None], np.float32(-1e30), np.float32(0))
-        scores -= scores.max(-1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(-1, keepdims=True)
-        mixed = (scores @ v.transpose(1, 0, 2)[:, None]).transpose(2, 0, 1, 3).reshape(len(h), -1)
-        x = x + mixed @ w["self_attn.o_proj"]
-        h = norm(x, w["post_attention_layernorm"])
-        gate = h @ w["mlp.gate_proj"]
-        out: Floats = x + (gate / (1 + np.exp(-gate)) * (h @ w["mlp.up_proj"])) @ w["mlp.down_proj"]
-        return out
-
-
-LAYER = ("input_layernorm", "post_attention_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-         "self_attn.o_proj", "self_attn.q_norm", "self_attn.k_norm", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")
-
-
-def norm(x: Floats, weight: Floats) -> Floats:
-    """Root-mean-square normalisation over the last axis."""
-    out: Floats = x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6)) * weight
-    return out
-
-
-def rotate(x: Floats, turn: tuple[Floats, Floats]) -> Floats:
-    """Rotary position embedding of (n, heads, dim); ``turn`` is cosine and sine, (n, 1, dim / 2)."""
-    cos, sin = turn
-    a, b = np.split(x, 2, axis=-1)
-    return np.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
+def decoder(folder: Path = FOLDER, adapter: Path | None = None) -> Decoder:
+    """The network of a Qwen3 checkpoint in a folder, with a LoRA adapter merged into it."""
+    c = json.loads((folder / "config.json").read_text("utf-8"))
+    weights = read_safetensors(folder / "model.safetensors")
+    if adapter is not None:
+        merge(weights, adapter)
+    return Decoder(Shape(c["num_hidden_layers"], c["num_attention_heads"], c["num_key_value_heads"], c["head_dim"],
+                         c.get("rope_theta") or c["rope_parameters"]["rope_theta"], c["rms_norm_eps"],
+                         c["max_position_embeddings"]), weights)
 
 
 def merge(weights: dict[str, Floats], adapter: Path) -> None:
@@ -144,7 +76,8 @@ class Pico(Backend):
         self.folder = folder = Path(config.options.get("folder", FOLDER))
         adapter = config.options.get("adapter_folder")
         self.tokens = Tokens(folder / "tokenizer.json")
-        self.network = Network(folder, Path(adapter) if adapter else None)
+        self.decoder = decoder(folder, Path(adapter) if adapter else None)
+        self.cache = Cache(self.decoder.shape)
         self.lock = threading.Lock()
 
     def identity(self, request: Request) -> str:
@@ -157,9 +90,8 @@ class Pico(Backend):
             return Response(error="pico has no image input; ask it for tables", finish_reason="error")
         ids = self.tokens.ids(chat(request))
         with self.lock:
-            logits = self.network.logits(ids).astype(np.float64)
-        logits -= np.log(np.exp(logits - logits.max()).sum()) + logits.max()
-        scores = {key: float(logits[self.tokens.vocabulary[letter]]) for letter, key in request.letters.items()}
+            logs = log_softmax(self.decoder.logits(ids, self.cache))[0]
+        scores = {key: float(logs[self.tokens.vocabulary[letter]]) for letter, key in request.letters.items()}
         best = max(scores, key=scores.__getitem__)
         text = next(letter for letter, key in request.letters.items() if key == best)
         return Response(text=text, option_scores=scores, scores_are="logprobs",

