@@ -9,6 +9,7 @@ Weights carry the names of transformers' checkpoints; no biases.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,12 +37,21 @@ class Shape:
 
 
 class Cache:
-    """Ids that were evaluated, and the keys and values of their whole chunks; one a thread of evaluation."""
+    """Ids that were evaluated, the keys and values of their whole chunks, and scratch space; one a thread of evaluation."""
 
     def __init__(self, shape: Shape) -> None:
         self.ids: list[int] = []
-        size = (shape.layers, shape.kv_heads, shape.context, shape.head_dim)
-        self.k, self.v = np.empty(size, np.float32), np.empty(size, np.float32)  # pages are taken when they are written
+        size = (shape.layers, shape.kv_heads)  # pages are taken when they are written
+        self.k = np.empty((*size, shape.head_dim, shape.context), np.float32)
+        self.v = np.empty((*size, shape.context, shape.head_dim), np.float32)
+        self.scratch: dict[str, Floats] = {}
+
+    def space(self, name: str, *shape: int) -> Floats:
+        """An array to write into, over the last one of that name: fresh memory costs more than the arithmetic."""
+        size = math.prod(shape)
+        if name not in self.scratch or self.scratch[name].size < size:
+            self.scratch[name] = np.empty(size, np.float32)
+        return self.scratch[name][:size].reshape(shape)
 
     def common(self, ids: Sequence[int]) -> int:
         """Number of leading ids that it shares."""
@@ -95,41 +105,46 @@ class Decoder:
         turn = np.cos(angle).astype(np.float32)[:, None], np.sin(angle).astype(np.float32)[:, None]
         for i, w in enumerate(self.layers):
             rows = slice(unread if i == self.shape.layers - 1 else 0, None)
-            x = self._layer(x, w, cache.k[i], cache.v[i], start, turn, rows)
+            x = self._layer(x, w, cache, i, start, turn, rows)
         return x
 
-    def _layer(self, x: Floats, w: dict[str, Floats], keys: Floats, values: Floats, start: int,
-               turn: tuple[Floats, Floats], rows: slice) -> Floats:
-        """One layer over (n, width), for ``rows`` of them; keys and values of all n are kept."""
+    def _layer(self, x: Floats, w: dict[str, Floats], cache: Cache, i: int, start: int, turn: tuple[Floats, Floats],
+               rows: slice) -> Floats:
+        """Layer ``i`` over (n, width), for ``rows`` of them; keys and values of all n are kept."""
         s, end = self.shape, start + len(x)
+
+        def times(name: str, a: Floats) -> Floats:
+            return np.matmul(a, w[name], out=cache.space(name, len(a), w[name].shape[1]))
+
         h = self._normed(x, w["input_layernorm"])
-        k = (h @ w["self_attn.k_proj"]).reshape(len(h), s.kv_heads, s.head_dim)
-        keys[:, start:end] = rotate(self._head_norm(k, w, "k"), turn).transpose(1, 0, 2)
-        values[:, start:end] = (h @ w["self_attn.v_proj"]).reshape(len(h), s.kv_heads, s.head_dim).transpose(1, 0, 2)
+        k = self._head_norm(times("self_attn.k_proj", h).reshape(-1, s.kv_heads, s.head_dim), w, "k")
+        v = times("self_attn.v_proj", h).reshape(-1, s.kv_heads, s.head_dim)
+        cache.k[i, ..., start:end] = rotate(k, turn).transpose(1, 2, 0)
+        cache.v[i, :, start:end] = v.transpose(1, 0, 2)
         at = np.arange(start, end)[rows]
         if not len(at):
             return x[rows]
         x, h, turn = x[rows], h[rows], (turn[0][rows], turn[1][rows])
         n, group = len(h), s.heads // s.kv_heads
-        q = rotate(self._head_norm((h @ w["self_attn.q_proj"]).reshape(n, s.heads, s.head_dim), w, "q"), turn)
+        q = rotate(self._head_norm(times("self_attn.q_proj", h).reshape(n, s.heads, s.head_dim), w, "q"), turn)
         q *= np.float32(s.head_dim**-0.5)
-        q = q.reshape(n, s.kv_heads, group, s.head_dim).transpose(1, 2, 0, 3).reshape(s.kv_heads, group * n, s.head_dim)
-        scores = (q @ keys[:, :end].transpose(0, 2, 1)).reshape(s.kv_heads, group, n, end)
-        scores[..., start:] += np.where(np.arange(start, end) > at[:, None], np.float32(-1e30), np.float32(0))
+        q = q.transpose(1, 0, 2).reshape(s.kv_heads, group * n, s.head_dim)
+        scores = np.matmul(q, cache.k[i, ..., :end], out=cache.space("scores", s.kv_heads, group * n, end))
+        later = np.where(np.arange(start, end) > at[:, None], np.float32(-1e30), np.float32(0))
+        scores.reshape(-1, n, end)[..., start:] += later
         scores -= scores.max(-1, keepdims=True)
         np.exp(scores, out=scores)
-        share = 1 / scores.sum(-1).reshape(s.kv_heads, group * n, 1)
-        mixed = scores.reshape(s.kv_heads, group * n, end) @ values[:, :end] * share
-        mixed = mixed.reshape(s.heads, n, s.head_dim).transpose(1, 0, 2).reshape(n, -1)
-        x = x + mixed @ w["self_attn.o_proj"]
+        mixed = np.matmul(scores, cache.v[i, :, :end], out=cache.space("mixed", s.kv_heads, group * n, s.head_dim))
+        mixed /= scores.sum(-1, keepdims=True)
+        x = x + times("self_attn.o_proj", mixed.reshape(s.heads, n, s.head_dim).transpose(1, 0, 2).reshape(n, -1))
         h = self._normed(x, w["post_attention_layernorm"])
-        gate, open_ = h @ w["mlp.gate_proj"], h @ w["mlp.up_proj"]
-        open_ *= gate
+        gate, up = times("mlp.gate_proj", h), times("mlp.up_proj", h)
+        up *= gate
         np.negative(gate, out=gate)
         np.exp(gate, out=gate)
         gate += 1
-        open_ /= gate
-        x += open_ @ w["mlp.down_proj"]
+        up /= gate
+        x += times("mlp.down_proj", up)
         return x
 
     def _head_norm(self, x: Floats, w: dict[str, Floats], which: str) -> Floats:
