@@ -117,10 +117,10 @@ class SmolLM2(Backend):
             lane.waiting -= 1
 
     def _lane(self, text: str) -> _Lane:
-        """The one that will have read the first half of this text; else the one with the least to do."""
-        half = text[: len(text) // 2]
-        reading = [lane for lane in self._lanes if lane.text.startswith(half)]
-        return reading[0] if reading else min(self._lanes, key=lambda lane: lane.waiting)
+        """The one that will have read the first half of this text, unless much waits there; else the least busy one."""
+        half, idle = text[: len(text) // 2], min(self._lanes, key=lambda lane: lane.waiting)
+        reading = (lane for lane in self._lanes if lane.text.startswith(half) and lane.waiting < idle.waiting + 4)
+        return next(reading, idle)
 
     async def close(self) -> None:
         lanes, self._lanes = self._lanes, []
@@ -133,16 +133,15 @@ class SmolLM2(Backend):
     def _ask(self, lane: _Lane, request: Request) -> Response:
         if request.images:
             return Response(error=f"{self.config.name} sees no images; declare modalities: [text]")
-        with self._loading:  # which is nobody's latency
-            if self._engine is None:
-                self._engine = _Engine(self.config)
-            engine = self._engine
+        scored = _SCORED.get(request.readout)
+        with self._loading:  # once, and nobody's latency
+            engine = self._engine = self._engine or _Engine(self.config)
+            if scored and lane.cache is None:
+                lane.cache = Cache(engine.decoder.shape)
         started = time.perf_counter()
         try:
-            if request.readout in _SCORED:
-                if lane.cache is None:
-                    lane.cache = Cache(engine.decoder.shape)
-                response = _SCORED[request.readout](engine, lane.cache, request)
+            if scored and lane.cache:
+                response = scored(engine, lane.cache, request)
             else:
                 response = _generated(engine, request)
         except (BackendError, RuntimeError, ValueError, OSError) as e:
@@ -178,14 +177,12 @@ class _Engine:
         self.url = self.server.listening_address
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback, never through a proxy
         self.pieces: dict[str, list[int]] = {}
-        self.reading = threading.Lock()
         atexit.register(self.close)
 
     @functools.cached_property
     def decoder(self) -> Decoder:
-        with self.reading:
-            shape, weights = read_gguf(self.path)
-            return Decoder(replace(shape, context=min(shape.context, self.context)), weights)
+        shape, weights = read_gguf(self.path)
+        return Decoder(replace(shape, context=min(shape.context, self.context)), weights)
 
     def close(self) -> None:
         """Stop its threads before the interpreter goes; may be called twice."""
