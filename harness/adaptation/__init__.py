@@ -6,8 +6,10 @@
     base       the frozen model: where its weights lie, its chat template, the parameters that a LoRA adds
     batches    requests as tokens, bucketed by length, in a seeded order
     loop       the training loop: last position only, resumable, a line of log an epoch
+    fast       shorter ways to what peft and transformers compute
     adapters   finished adapters as models: ARM/SEED -> folder, checked against its base
     curve      the training curve as a picture
 
-Torch, transformers and peft are imported inside the functions that train, so that the rest works without them.
+Torch, transformers and peft are imported inside the functions that train, and by fast, so that the rest works without
+them.
 """

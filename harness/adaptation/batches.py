@@ -89,6 +89,7 @@ class Batch:
         ids, positions: (rows, t) int64.
         mask: (rows, 1, t, t) bool, who sees whom; None where every row is one request: the model is causal, so what
             follows a last token changes nothing before it.
+        beginning: so many tokens of every row see all before them, where there is a mask.
         row, last: (n,) where each request's last token stands.
         candidates: (n, c) ids of option letters, padded with 0; ``valid`` (n, c) says which are there.
         right: (n,).
@@ -97,6 +98,7 @@ class Batch:
     ids: torch.Tensor
     positions: torch.Tensor
     mask: torch.Tensor | None
+    beginning: int
     row: torch.Tensor
     last: torch.Tensor
     candidates: torch.Tensor
@@ -141,4 +143,4 @@ def collate(chosen: Sequence[Example], share: bool = True) -> Batch:
     for i, e in enumerate(chosen):
         candidates[i, : len(e.candidates)] = torch.tensor(e.candidates)
         valid[i, : len(e.candidates)] = True
-    return Batch(ids, positions, mask, row, last, candidates, valid, torch.tensor([e.right for e in chosen]))
+    return Batch(ids, positions, mask, min(starts), row, last, candidates, valid, torch.tensor([e.right for e in chosen]))

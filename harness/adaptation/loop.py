@@ -47,6 +47,8 @@ class Learner:
             import peft
             import torch
             from transformers import AutoModelForCausalLM
+
+            from .fast import fuse, only_last, registered
         except ImportError as error:
             raise AdapterError(EXTRA) from error
         self.torch, self.arm, self.device = torch, arm, device
@@ -69,6 +71,12 @@ class Learner:
         # a mask of its own for each token exists in full attention only
         self.shares = set(getattr(model.config, "layer_types", None) or ["full_attention"]) == {"full_attention"}
         self.decoder = model.get_decoder()
+        self.own_attention = device == "cpu" and self.shares and model.config._attn_implementation == "sdpa"
+        if self.own_attention:
+            model.set_attn_implementation(registered())
+        if device == "cpu" and dtype == torch.float32:
+            fuse(self.model, arm.lora.dropout)
+        self.only = only_last(self.decoder)
         self.output = model.get_output_embeddings().weight
         self.optimizer = torch.optim.AdamW(self.trainable, lr=arm.rate, weight_decay=arm.weight_decay)
 
@@ -76,9 +84,13 @@ class Learner:
         """(n, candidates) logits of the option letters; -inf where a request has fewer."""
         torch, to = self.torch, self.device
         mask = None if batch.mask is None else batch.mask.to(to)
+        read = batch.row.to(to), batch.last.to(to)
+        for part in self.only:
+            part.at = read
+        more = {"beginning": batch.beginning} if self.own_attention else {}
         hidden = self.decoder(input_ids=batch.ids.to(to), position_ids=batch.positions.to(to), attention_mask=mask,
-                              use_cache=False).last_hidden_state
-        at = hidden[batch.row.to(to), batch.last.to(to)]
+                              use_cache=False, **more).last_hidden_state
+        at = hidden[read]
         rows = self.output[batch.candidates.to(to)]
         logits = torch.einsum("nh,nch->nc", at.float(), rows.float())
         return logits.masked_fill(~batch.valid.to(to), -torch.inf)
