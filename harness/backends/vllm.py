@@ -44,8 +44,6 @@ class Vllm(Chat):
     """A chat backend that can also take typed decisions, by vLLM's own System One route."""
 
     def __init__(self, config: ModelConfig, meter: Meter | None = None) -> None:
-        if not config.base_url:
-            raise FatalError(f"model {config.name}: no vLLM server runs; a run starts one, or give its base_url")
         super().__init__(config, meter)
         self._decisions: Decisions | None = None
 
@@ -59,6 +57,8 @@ class Vllm(Chat):
         return reply if reply.provider else replace(reply, provider="vllm, loop detector" if detects else "vllm")
 
     async def complete(self, request: Request) -> Response:
+        if not self.config.base_url:
+            raise FatalError(f"model {self.config.name}: no vLLM server runs; a run starts one, or give its base_url")
         if request.readout != "decision":
             return await super().complete(request)
         if self._decisions is None:

@@ -1,6 +1,7 @@
 """Controller only: starts the vLLM servers that a run needs, once, and stops them however the session ends.
 
-A model with ``backend: vllm`` and no ``base_url`` gets a server of its own on a free loopback port. Workers learn the
+A model with ``backend: vllm`` and no ``base_url`` gets a server of its own on a free loopback port, unless every one of its
+replies is stored (after ``isoprobe import``, or when only the report is to change). Workers learn the
 addresses from their controller. Ctrl-C, a crash of this process or the end of the session end the server too.
 """
 
@@ -24,8 +25,27 @@ def needed(run: Run) -> list[str]:
     return [name for name, c in run.models.items() if c.backend == "vllm" and not c.base_url]
 
 
+def answered(run: Run, name: str) -> bool:
+    """Whether each of a model's requests has its reply in the store; the first one without ends the search."""
+    from .. import prompts
+    from ..dispatch import Asker
+    from ..store import Store
+    from .expand import keys_of
+
+    if not run.store_path.is_file():
+        return False
+    with Store(run.store_path, readonly=True) as store:
+        asker = Asker({name: run.models[name]}, store, run.build, prompts.compose, offline=True)
+        try:
+            lane = asker.lane(name)
+            return all(store.get(lane.store_key(request)) for key in keys_of(run, None, None) if key.model == name
+                       for request in asker.requests(lane, key))
+        finally:
+            asker.close()
+
+
 def start(run: Run, config: pytest.Config) -> Mapping[str, str]:
-    """Base URLs by model; starts what is not running yet.
+    """Base URLs by model, "" where none is needed; starts what is not running yet.
 
     Raises:
         pytest.UsageError: a server did not start; holds the last lines of its log.
@@ -37,9 +57,13 @@ def start(run: Run, config: pytest.Config) -> Mapping[str, str]:
             continue
         from ..backends.vllm import same_server, serve
 
-        twin = next((n for n in run.served if same_server(run.models[n], run.models[name])), None)
+        twin = next((n for n, url in run.served.items() if url and same_server(run.models[n], run.models[name])), None)
         if twin is not None:
             run.served[name] = run.served[twin]
+            continue
+        if answered(run, name):
+            run.served[name] = ""
+            say(config, f"{name}: every reply is stored, so no server is started")
             continue
         try:
             server = serve(run.models[name], run.folder, lambda text: say(config, text))
@@ -48,11 +72,12 @@ def start(run: Run, config: pytest.Config) -> Mapping[str, str]:
         run.closers.append(partial(end, server, config))
         run.served[name] = server.base_url
     for name, model in run.models.items():
-        if model.backend == "vllm" and model.options.get("adapter_folder"):
+        address = run.served.get(name, model.base_url)
+        if model.backend == "vllm" and model.options.get("adapter_folder") and address:
             from ..backends.vllm import load_adapter
 
             try:
-                load_adapter(run.served.get(name, model.base_url), model)
+                load_adapter(address, model)
             except FatalError as error:
                 raise pytest.UsageError(str(error)) from None
     return run.served

@@ -135,8 +135,10 @@ def test_a_check_of_a_model_that_cannot_be_reached_fails(here, capsys):
 
 @pytest.fixture
 def batch(here) -> Path:
-    declared = {"models": {"m": {"backend": "chat", "model": "m", "readout": "json_choice", "modalities": ["text"],
-                                 "base_url": "http://127.0.0.1:1/v1"}}}
+    """An export for a model at an address, and for one that a run would serve itself (were vLLM installed)."""
+    plain = {"model": "m", "readout": "json_choice", "modalities": ["text"]}
+    declared = {"models": {"m": {**plain, "backend": "chat", "base_url": "http://127.0.0.1:1/v1"},
+                           "served": {**plain, "backend": "vllm", "options": {"python": "/nowhere/python"}}}}
     Path("specs/models.yaml").write_text(yaml.safe_dump(declared), "utf-8")
     assert main(["export", "gold-scope", "--model", "m", "--limit", "1", "out.jsonl"]) == 0
     return here
@@ -157,6 +159,20 @@ def test_the_replies_of_a_batch_are_what_a_session_then_reads_without_sending(ba
     assert main(["import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"]) == 0
     done = session(batch, "--spec", "gold-scope", "--limit", "1", "--model", "m", "--run-id", "b")
     assert {"usable"} == {row["status"] for row in done.rows("b").values()}, done.text
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_no_server_is_started_for_a_model_whose_every_reply_is_stored(batch, workers):
+    assert main(["export", "gold-scope", "--model", "served", "--limit", "1", "served.jsonl"]) == 0
+    lines = Path("served.jsonl").read_text().splitlines()
+    command = ("--spec", "gold-scope", "--limit", "1", "--model", "served", "-n", workers)
+    for asked, (status, said) in ((lines[:-1], (4, "served: /nowhere/python")),
+                                  (lines[-1:], (0, "served: every reply is stored, so no server is started"))):
+        Path("results.jsonl").write_text(results(asked), "utf-8")
+        main(["import", "results.jsonl", "--model", "served", "--keys", "served.jsonl.keys"])
+        done = session(batch, *command, "--run-id", "b")
+        assert (status, 1) == (done.status, done.text.count(said)), done.text
+    assert len(lines) == len(done.rows("b"))
 
 
 def test_a_second_export_holds_nothing_that_has_a_stored_reply(batch, capsys):
