@@ -9,7 +9,7 @@ import dataclasses
 import platform
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from ..probe import RequestKey
 from . import serving
 from .options import Run, distributed, run_of
 from .progress import Progress
-from .status import carried, summary
+from .status import carried, lighten, summary
 
 NAME = "isoprobe-recorder"
 SEED = 20261102
@@ -41,7 +41,7 @@ class Recorder:
         self.config = config
         self.keys: list[str] = []
         self.counts: dict[str, Counter] = {}
-        self.done: set[str] = set()
+        self.has_row: dict[str, bool] = {}  # by key
         self.lines: list[tuple[str, dict[str, bool]]] = []
         self.log: Any = None
         self.progress: Progress | None = None
@@ -79,6 +79,7 @@ class Recorder:
             return
         from ..report.run import OutcomeLog, write_run
 
+        self.has_row = dict.fromkeys(self.keys, False)
         try:
             write_run(self.run.folder, self.describe(), self.keys)
             self.log = OutcomeLog(self.run.folder)
@@ -127,7 +128,14 @@ class Recorder:
 
     # -- what comes back -----------------------------------------------------------------------------------------------
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Iterator[None]:
+        self._record(report)
+        yield
+        if key_in(report.nodeid) in self.has_row:
+            lighten(report)
+
+    def _record(self, report: pytest.TestReport) -> None:
         if report.when != "call" or self.log is None:
             return
         found = carried(report)
@@ -135,13 +143,13 @@ class Recorder:
             return
         row, brief = found
         key = key_in(report.nodeid)
-        if key in self.done:  # run again by another plugin: the reply is the same
+        if self.has_row.get(key):  # run again by another plugin: the reply is the same
             return
         try:
             self.log.append_json(row)
         except IsoprobeError as error:
             pytest.exit(str(error), returncode=pytest.ExitCode.INTERNAL_ERROR)
-        self.done.add(key)
+        self.has_row[key] = True
         self.counts.setdefault(model_in(key), Counter())[brief[0]] += 1
         if self.progress:
             self.progress.saw(*brief)
@@ -154,9 +162,10 @@ class Recorder:
             return
         if self.progress:
             self.progress.close()
-        for key in self.keys:
-            if key not in self.done:
+        for key, has in self.has_row.items():
+            if not has:
                 self.counts.setdefault(model_in(key), Counter())["lost"] += 1
+        self._forget()
         try:
             self.log.close()
             self._report()
@@ -166,6 +175,12 @@ class Recorder:
             return
         if self.failed_gates and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _forget(self) -> None:
+        """The report needs as much memory again: reports of set-ups and tear-downs that passed are for --durations only."""
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and self.config.getoption("durations", None) is None:
+            terminal.stats.pop("", None)
 
     def _report(self) -> None:
         from ..gates import failed
