@@ -86,7 +86,8 @@ def test_a_broken_reply_is_one_error_that_says_what_is_wrong(pieces, message):
 @pytest.mark.parametrize("limit, pieces, message", [
     ("_LARGEST_HEAD", [OK + b"a: " + b"x" * 3_000], "a header larger than"),
     ("_LARGEST", [OK + b"\r\n" + b"x" * 3_000], "a body larger than"),
-    ("_LARGEST", [OK + b"Transfer-Encoding: chunked\r\n\r\n" + (b"3e8\r\n" + b"x" * 1_000 + b"\r\n") * 2], "a body larger than"),
+    ("_LARGEST", [OK + b"Transfer-Encoding: chunked\r\n\r\n" + (b"3e8\r\n" + b"x" * 1_000 + b"\r\n") * 2],
+     "a body larger than"),
 ])
 def test_a_reply_without_end_is_refused(monkeypatch, limit, pieces, message):
     monkeypatch.setattr(connection, limit, 1_500)
