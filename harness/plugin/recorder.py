@@ -134,6 +134,7 @@ class Recorder:
         yield
         if key_in(report.nodeid) in self.has_row:
             lighten(report)
+            self._forget(report)
 
     def _record(self, report: pytest.TestReport) -> None:
         if report.when != "call" or self.log is None:
@@ -154,6 +155,13 @@ class Recorder:
         if self.progress:
             self.progress.saw(*brief)
 
+    def _forget(self, report: pytest.TestReport) -> None:
+        """The terminal keeps the reports of set-ups and tear-downs that passed, two an item, for --durations alone."""
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        kept = terminal.stats.get("") if terminal is not None and self.config.option.durations is None else None
+        if kept and kept[-1] is report:
+            kept.pop()
+
     # -- the end -------------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
@@ -165,7 +173,6 @@ class Recorder:
         for key, has in self.has_row.items():
             if not has:
                 self.counts.setdefault(model_in(key), Counter())["lost"] += 1
-        self._forget()
         try:
             self.log.close()
             self._report()
@@ -175,12 +182,6 @@ class Recorder:
             return
         if self.failed_gates and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def _forget(self) -> None:
-        """The report needs as much memory again: reports of set-ups and tear-downs that passed are for --durations only."""
-        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None and self.config.getoption("durations", None) is None:
-            terminal.stats.pop("", None)
 
     def _report(self) -> None:
         from ..gates import failed
