@@ -200,13 +200,13 @@ def _check_tasks(file: YamlFile) -> Iterable[Problem]:
         path = ("tasks", kind)
         for need in TASK_NEEDS[kind]:
             if need not in task:
-                yield file.problem(path, f"{need!r} is missing; a {kind} task needs it")
+                yield file.problem(path, f"{need!r} is missing; {kind} tasks need it")
         if kind in ("sufficiency", "scope") and not ("bands_nm" in task or {"thresholds_nm", "options"} <= set(task)):
             yield file.problem(path, "either 'bands_nm' or both 'thresholds_nm' and 'options' must say what is asked")
         for name, text in task["questions"].items():
             where = (*path, "questions", name)
             if name not in QUESTIONS[kind]:
-                yield file.problem(where, f"{name!r} is not a question of a {kind} task{near(name, QUESTIONS[kind])}")
+                yield file.problem(where, f"{name!r} is not a question of {kind} tasks{near(name, QUESTIONS[kind])}")
             try:
                 used = {f for _, f, _, _ in string.Formatter().parse(text) if f is not None}
             except ValueError as error:

@@ -28,7 +28,7 @@ from harness.tests.plugin.session import ROOT, environment, project
 
 RUN, SPECS = 3552, ("set-a", "set-b", "set-c")
 STEPS = (1_000, 3_552, 10_000, 35_520, 100_000, 200_000)
-RUN_STEPS = (1_000, 2_304, 6_912, 23_040)
+RUN_STEPS = (1_000, 2_304, 6_912, 23_040, 69_120, 200_448)
 TABLES = "table_nm,table_um,table_sci,table_ev"
 COLUMNS = ("requests", "wall, s", "CPU, s", "CPU of each further request, us", "peak memory, MB")
 COLORS = {"report": "#1f77b4", "collection": "#d95f02", "run": "#1b7837"}

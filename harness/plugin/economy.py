@@ -1,4 +1,4 @@
-"""What keeps tens of thousands of items cheap to run: fewer walks of the cyclic collector, shared source locations.
+"""What keeps tens of thousands of items cheap: fewer walks of the cyclic collector, shared source locations, rows let go.
 
 Registered with the first probe that is collected; it changes what an item costs and nothing that it does.
 """
@@ -6,11 +6,13 @@ Registered with the first probe that is collected; it changes what an item costs
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from ..collector import relax
+from .status import BRIEF, PROPERTY
 
 NAME = "isoprobe-economy"
 
@@ -23,6 +25,12 @@ class Economy:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         share_locations(session.items)
         relax()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """The row of an item is in its reports by then, and in the run's folder."""
+        yield
+        item.user_properties[:] = [p for p in item.user_properties if p[0] not in (PROPERTY, BRIEF)]
 
     def pytest_unconfigure(self) -> None:
         gc.set_threshold(*self.before)  # what is frozen stays so: pytest's own last collections would walk it five times

@@ -9,7 +9,7 @@ import dataclasses
 import platform
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from ..probe import RequestKey
 from . import serving
 from .options import Run, distributed, run_of
 from .progress import Progress
-from .status import carried, summary
+from .status import carried, lighten, summary
 
 NAME = "isoprobe-recorder"
 SEED = 20261102
@@ -41,7 +41,7 @@ class Recorder:
         self.config = config
         self.keys: list[str] = []
         self.counts: dict[str, Counter] = {}
-        self.done: set[str] = set()
+        self.has_row: dict[str, bool] = {}  # by key
         self.lines: list[tuple[str, dict[str, bool]]] = []
         self.log: Any = None
         self.progress: Progress | None = None
@@ -79,6 +79,7 @@ class Recorder:
             return
         from ..report.run import OutcomeLog, write_run
 
+        self.has_row = dict.fromkeys(self.keys, False)
         try:
             write_run(self.run.folder, self.describe(), self.keys)
             self.log = OutcomeLog(self.run.folder)
@@ -127,7 +128,15 @@ class Recorder:
 
     # -- what comes back -----------------------------------------------------------------------------------------------
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Iterator[None]:
+        self._record(report)
+        yield
+        if key_in(report.nodeid) in self.has_row:
+            lighten(report)
+            self._forget(report)
+
+    def _record(self, report: pytest.TestReport) -> None:
         if report.when != "call" or self.log is None:
             return
         found = carried(report)
@@ -135,16 +144,23 @@ class Recorder:
             return
         row, brief = found
         key = key_in(report.nodeid)
-        if key in self.done:  # run again by another plugin: the reply is the same
+        if self.has_row.get(key):  # run again by another plugin: the reply is the same
             return
         try:
             self.log.append_json(row)
         except IsoprobeError as error:
             pytest.exit(str(error), returncode=pytest.ExitCode.INTERNAL_ERROR)
-        self.done.add(key)
+        self.has_row[key] = True
         self.counts.setdefault(model_in(key), Counter())[brief[0]] += 1
         if self.progress:
             self.progress.saw(*brief)
+
+    def _forget(self, report: pytest.TestReport) -> None:
+        """The terminal keeps the reports of set-ups and tear-downs that passed, two an item, for --durations alone."""
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        kept = terminal.stats.get("") if terminal is not None and self.config.option.durations is None else None
+        if kept and kept[-1] is report:
+            kept.pop()
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
@@ -154,8 +170,8 @@ class Recorder:
             return
         if self.progress:
             self.progress.close()
-        for key in self.keys:
-            if key not in self.done:
+        for key, has in self.has_row.items():
+            if not has:
                 self.counts.setdefault(model_in(key), Counter())["lost"] += 1
         try:
             self.log.close()

@@ -14,6 +14,7 @@ PROPERTY = "isoprobe"
 BRIEF = "isoprobe-brief"
 """Name of the user property with what the terminal shows of a row: [word, tries, tokens, dollars], the last two of this
 run alone. The controller passes rows on to the file without parsing them."""
+EMPTY: dict[str, Any] = {}
 
 LOOKS = {
     # word -> (letter, colour)
@@ -47,6 +48,14 @@ def carried(report: Any) -> tuple[str, list[Any]] | None:
     """The outcome row (JSON) and the brief that a test report carries, or None."""
     found = dict(getattr(report, "user_properties", ()))
     return (found[PROPERTY], found[BRIEF]) if PROPERTY in found else None
+
+
+def lighten(report: Any) -> None:
+    """Takes off a report that every plugin has seen what nothing shows later: pytest keeps all reports to the end, three
+    an item, with the row in two of them and the names of the item's keywords in each."""
+    if report.passed:
+        report.keywords = EMPTY
+        report.user_properties = [p for p in report.user_properties if p[0] == BRIEF] if report.when == "call" else []
 
 
 def of_report(report: Any) -> tuple[str, str, tuple[str, dict]] | None:

@@ -138,23 +138,39 @@ def test_decision(probe):
         assert (0, N, N) == (again.status, len(again.rows()), sum(server.received.values())), again.text
 
 
+def of_folder(folder: Path) -> list[str]:
+    """Processes that run in a folder."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if (place / "cwd").resolve() == folder and (place / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+                found.append(place.name)
+    return found
+
+
 @POSIX
-def test_sigterm_leaves_a_valid_run_that_the_next_session_completes(tmp_path):
-    """What a continuous integration sends when a job is cancelled or runs out of its time."""
-    args = ("--spec", "gold-main", "--limit", "1", "--views", "table_nm", "--model", "m", "-n", "0", "--run-id", "r")
+@pytest.mark.parametrize("workers, to", [("0", os.kill), ("0", os.killpg), ("2", os.kill), ("2", os.killpg)],
+                         ids=["one process", "its group", "the controller of two workers", "the group of two workers"])
+def test_sigterm_leaves_a_valid_run_that_the_next_session_completes(tmp_path, workers, to):
+    """What a continuous integration sends when a job is cancelled or runs out of its time. No process stays behind."""
+    args = ("--spec", "gold-main", "--limit", "1", "--views", "table_nm", "--model", "m", "-n", workers, "--run-id", "r")
     with FaultServer(latency_s=0.3) as server:
-        folder = chat_project(tmp_path / "p", server.url, in_flight=1)
+        folder = chat_project(tmp_path / "p", server.url, in_flight=int(workers) or 1)
         run = subprocess.Popen([sys.executable, "-m", "pytest", "-q", "--no-figures", *args], cwd=folder, env=environment(),
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
         until = time.monotonic() + 60
         while sum(server.received.values()) < 4 and run.poll() is None and time.monotonic() < until:
             time.sleep(0.02)
-        run.send_signal(signal.SIGTERM)
+        to(run.pid, signal.SIGTERM)
         text, _ = run.communicate(timeout=60)
         assert run.returncode != 0, text
+        until = time.monotonic() + 30
+        while of_folder(folder) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert [] == of_folder(folder)
         again = session(folder, *args)
         assert (0, N) == (again.status, len(again.rows())), again.text
-        assert sum(server.received.values()) <= N + 1  # what was under way when it was killed
+        assert sum(server.received.values()) <= N + (int(workers) or 1)  # what was under way when it was killed
 
 
 def test_two_sessions_at_once_on_one_store_and_folder_send_each_request_once(tmp_path):

@@ -96,6 +96,34 @@ def test_different_prompts_are_refused_and_the_first_difference_is_named():
         matched(arms(a=[replace(o, readout="decision") for o in rows], b=other))
 
 
+def test_the_first_difference_of_kept_requests_is_shown_in_their_words(tmp_path):
+    """What each run was shown stands in its folder; a baseline or a run from elsewhere has the hashes alone."""
+    rows = hashed([row(choice="A")])
+    other = hashed([row(choice="A")], "other")
+    runs = []
+    for name, outcomes, text in (("a", rows, "x,y\n1,2\n"), ("b", other, "x,y\n1,3\n")):
+        folder = tmp_path / name
+        folder.mkdir()
+        lines = [{"text": f"sha of {text}", "is": text},
+                 {"request": outcomes[0].request_sha256, "question": "Which?", "evidence": [{"text": f"sha of {text}"}]}]
+        (folder / "requests.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        runs.append((Recorded({**RUN, "id": name}, tuple(outcomes)), folder))
+    with pytest.raises(RunError, match=r"evidence, at character 9: .*1,2.* against .*1,3"):
+        matched(arms_of(runs))
+    with pytest.raises(RunError, match=f"their requests have the hashes {rows[0].request_sha256[:12]} and "):
+        matched(arms(a=rows, b=other))
+
+
+def test_a_model_that_no_run_has_gets_the_near_match():
+    with pytest.raises(RunError, match="--model 'modle': no such model in these runs; did you mean 'model'"):
+        arms_of([(Recorded({**RUN, "id": "a"}, (row(model="model"),)), None)], ["modle"])
+
+
+def test_runs_of_one_spec_that_share_nothing_are_told_what_to_compare():
+    with pytest.raises(RunError, match="a and b share no request; compare runs with the same views and --limit"):
+        matched(arms(a=[row(view="table_nm")], b=[row(view="table_ev")]))
+
+
 def test_matching_instances_compares_other_prompts_on_the_same_instances():
     rows = hashed(answered(oracle, n=3))
     other = [replace(o, request_sha256="f" * 64) for o in rows if not o.instance.endswith("2")]

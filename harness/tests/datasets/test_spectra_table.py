@@ -92,6 +92,12 @@ def test_a_preamble_is_passed_over_and_places_still_count_from_the_top(tmp_path)
         read(tmp_path, preamble + COLUMNS.replace("0.5", "x"), skip_rows=2)
 
 
+def test_bytes_that_are_no_text_are_named(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"nm,A\n400,\xff\n")
+    with pytest.raises(DataError, match=r"t\.csv: byte 9 is not utf-8-sig; save the file as UTF-8"):
+        datasets.load({"table": "t.csv"}, tmp_path)
+
+
 BAD = {
     "text in a cell": (COLUMNS.replace("0.5", "OVRFLW"), {}, "t.csv: row 3, column 2 ('A1'): 'OVRFLW' is not a number; "
                        "correct it or remove its row or column"),

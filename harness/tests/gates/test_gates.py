@@ -225,12 +225,21 @@ def test_the_schema_describes_exactly_the_properties_of_a_gate(schema):
         ({"name": "g", "metric": "accuracy", "at_least": 1, True: "interval"}, 'write "on" in quotes'),
         ({"name": "g", "metric": "accuracy", "at_least": 1, "min_instances": 0}, "0 is not a positive integer"),
         ({"metric": "accuracy", "at_least": 1}, r"ci\.0: name must be given"),
+        ({"name": "g", "metric": "accuracy", "at_least": 1, "where": "table"}, "'table' is not a mapping of columns"),
+        ({"name": "g", "metric": "accuracy", "at_least": 1, "where": {"view": {"a": 1}}}, "neither a value nor a list"),
         (7, "7 is not a gate"),
     ],
 )
 def test_a_faulty_gate_is_refused_with_its_place(entry, message):
     with pytest.raises(SpecError, match=message):
         gates_of({"ci": [entry]})
+
+
+@pytest.mark.parametrize("profiles, message", [
+    ([], r"\[\] is not a mapping of profiles"), ({"ci": {}}, "ci: {} is not a list of gates")])
+def test_profiles_of_another_shape_are_refused(profiles, message):
+    with pytest.raises(SpecError, match=message):
+        gates_of(profiles)
 
 
 def test_several_faults_come_together_with_their_lines():

@@ -20,6 +20,11 @@ def test_decision(probe):
     probe.ask()
 '''
 SUFFICIENCY = TEST.replace("invariance", "sufficiency")
+OTHERS = ("randomly", "rerunfailures", "timeout", "pytest_cov")
+"""Plugins that development installs to test sessions with them; a session has one where it says ``-p NAME``."""
+
+UNMEASURED = {"COVERAGE_PROCESS_START": None, "COVERAGE_PROCESS_CONFIG": None}
+"""For sessions that coverage must not measure, as measuring imports modules and starts a trace of its own."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,13 @@ def project(folder: Path, test: str = TEST, conftest: str = "") -> Path:
     return folder
 
 
-def environment(**more: str) -> dict[str, str]:
+def environment(**more: str | None) -> dict[str, str]:
+    """That of this process, without what it tells its own pytest; a variable that is None is taken out."""
     keep = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_", "ISOPROBE_"))}
     path = os.pathsep.join(p for p in (str(ROOT), keep.get("PYTHONPATH", "")) if p)
-    return {**keep, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **more}
+    without = " ".join(f"-p no:{name}" for name in OTHERS)
+    found = {**keep, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "PYTEST_ADDOPTS": without, **more}
+    return {k: v for k, v in found.items() if v is not None}
 
 
 def interruptible() -> None:
@@ -62,7 +70,7 @@ def interruptible() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def session(folder: Path, *args: str, timeout: float = 240, **env: str) -> Session:
+def session(folder: Path, *args: str, timeout: float = 240, **env: str | None) -> Session:
     """``python -m pytest ARGS`` in ``folder``; the run is called r unless the arguments name it."""
     command = [sys.executable, "-m", "pytest", "-q", "--no-figures", *args]
     if "--run-id" not in args:

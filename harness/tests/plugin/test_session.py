@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness.tests.plugin.session import Session, environment, interruptible, project, session
+from harness.tests.plugin.session import UNMEASURED, Session, environment, interruptible, project, session
 
 GOLD = ("--spec", "gold-main", "--limit", "1", "--views", "table_nm,table_ev")
 N = 22  # requests of GOLD: 2 views x (2 threshold + 4 compare + 2 sufficiency) core, and 6 energy-worded on the eV table
@@ -150,7 +150,7 @@ import sys
 def test_nothing_heavy_is_loaded():
     assert {"numpy", "matplotlib", "httpx", "sqlite3", "torch", "yaml"} & set(sys.modules) == set()
 """)
-    quiet = session(folder)
+    quiet = session(folder, **UNMEASURED)
     assert (quiet.status, (folder / "reports").exists(), "isoprobe" in quiet.text) == (0, False, False), quiet.text
 
 

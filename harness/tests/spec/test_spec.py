@@ -64,7 +64,50 @@ def test_an_unknown_placeholder_names_the_nearest(tmp_path):
 def test_a_task_without_its_settings_says_which_one_it_needs(tmp_path):
     path = changed(tmp_path, ("    separation_nm: 40\n", ""))
     assert problems(path) == [
-        f"x.yaml:{line_of(path, '  compare:')}: tasks.compare: 'separation_nm' is missing; a compare task needs it"]
+        f"x.yaml:{line_of(path, '  compare:')}: tasks.compare: 'separation_nm' is missing; compare tasks need it"]
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("bands_nm: [450, 605, 645, 685, 730]", "bands_nm: [450, 645, 605, 685, 730]",
+     "tasks.extreme.bands_nm: boundaries must ascend, not [450, 645, 605, 685, 730]"),
+    ("windows_nm: [[605, 665], [625, 685]", "windows_nm: [[605, 665], [685, 625]",
+     "tasks.specification.windows_nm.1: [685, 625] must ascend"),
+    ("      minimum: At what", "      minimun: At what",
+     "tasks.extreme.questions.minimun: 'minimun' is not a question of extreme tasks; did you mean 'minimum'? "
+     "valid: minimum, maximum"),
+    ("minimum: At what {axis} is", "minimum: At what {axis is",
+     "tasks.extreme.questions.minimum: placeholders: expected '}' before end of string"),
+    ("readout: decision\n", "readout: decision\ninterface_views: [table_nmm]\n",
+     "interface_views.0: 'table_nmm' is not a view; did you mean 'table_nm'? "
+     "valid: table_nm, table_um, table_sci, table_ev, plot_nm, plot_ev, table_ev_desc"),
+])
+def test_what_no_schema_can_say_is_told_with_its_place(tmp_path, old, new, message):
+    (found,) = problems(changed(tmp_path, (old, new)))
+    assert message == found.split(": ", 1)[1]
+
+
+def test_a_sufficiency_task_without_its_answers_says_the_two_ways_to_give_them(tmp_path):
+    rest = "    margin_nm: 15\n    cut_half_width_nm"
+    path = changed(tmp_path, ("    bands_nm: [450, 605, 645, 685, 730]\n" + rest, rest))
+    (found,) = problems(path)
+    assert "tasks.sufficiency: either 'bands_nm' or both 'thresholds_nm' and 'options' must say what is asked" in found
+
+
+def test_faults_of_several_files_come_together_and_a_name_is_used_once(tmp_path):
+    for folder in ("a", "b", "c"):
+        (tmp_path / folder).mkdir()
+    good, again = changed(tmp_path / "a"), changed(tmp_path / "b")
+    bad = changed(tmp_path / "c", ("seed: 2", "seed: two"))
+    with pytest.raises(SpecError) as caught:
+        spec.load_all(ROOT, [str(good), str(again), str(bad)])
+    assert [("seed", str(bad)), ("name", str(again))] == [(p.path, p.file) for p in caught.value.problems]
+    assert caught.value.problems[1].message == f"'metasurface-main' is the name of {good} too"
+
+
+def test_a_list_is_no_spec(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text("- a\n")
+    assert ["x.yaml: a probe family is a mapping; see specs/README.md"] == problems(path)
 
 
 def test_an_unknown_dataset_property_is_named_with_its_line(tmp_path):

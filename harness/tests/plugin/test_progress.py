@@ -1,0 +1,58 @@
+"""The line now and then on a long run."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.plugin import progress
+
+
+class Terminal:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def ensure_newline(self) -> None:
+        pass
+
+    def write_line(self, line: str) -> None:
+        self.lines.append(line)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds since the run began, set by the test."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock.now)
+    return clock
+
+
+def of(total: int, terminal: Terminal | None) -> progress.Progress:
+    plugins = SimpleNamespace(get_plugin=lambda name: terminal)
+    return progress.Progress(SimpleNamespace(pluginmanager=plugins), total)
+
+
+def test_a_line_says_how_far_a_run_is_what_went_wrong_what_it_cost_and_how_long_it_takes_yet(clock):
+    terminal = Terminal()
+    seen = of(3_000, terminal)
+    for second in range(1, 21):
+        clock.now = float(second)
+        seen.saw("unparsed" if second == 3 else "right", 4 if second == 5 else 1, 60, 0.001)
+    assert ["15 of 3,000 requests, 1.0 a second, 3 retries, 1 unusable replies, 900 tokens, $0.015 so far, "
+            "about $3.000 in all, 49 min 45 s left"] == terminal.lines
+
+
+def test_a_run_of_stored_replies_without_trouble_has_a_short_line(clock):
+    terminal = Terminal()
+    seen = of(100, terminal)
+    clock.now = 20.0
+    seen.saw("wrong", 1, 0, 0.0)
+    assert ["1 of 100 requests, 0.1 a second, 33 min 0 s left"] == terminal.lines
+
+
+def test_a_session_without_a_terminal_is_told_nothing(clock):
+    seen = of(100, None)
+    clock.now = 20.0
+    seen.saw("right", 1, 0, 0.0)
+    assert 1 == seen.done
