@@ -1,6 +1,6 @@
 """The default run on embedded data: oracle, scripted failure mode, embedded decision model, language model, side by side.
 
-About eight minutes on two cores. Replies are kept, so a second run takes seconds; everything it does is the pytest
+About four minutes on two cores. Replies are kept, so a second run takes seconds; everything it does is the pytest
 command that it prints first.
 """
 
