@@ -93,7 +93,10 @@ class _Formula:
             inner = self.sum()
             self.take()
             return inner
-        return np.float64(token)  # type: ignore[return-value]
+        try:
+            return np.float64(token)  # type: ignore[return-value]
+        except ValueError:
+            raise DataError(f"oracle: {token!r} stands where a number or x is expected") from None
 
 
 def parity_of_plot(png: bytes) -> str:

@@ -10,6 +10,7 @@ from tabulate import tabulate
 
 from ..probe import RequestKey
 from .options import Run
+from .serving import say
 
 
 def show(config: pytest.Config, run: Run, keys: Sequence[str]) -> None:
@@ -27,7 +28,5 @@ def show(config: pytest.Config, run: Run, keys: Sequence[str]) -> None:
         tokens = round(count["tokens"])
         cost = tokens * run.models[model].price_in / 1e6
         table.append([model, spec, count["requests"], count["images"], tokens, f"{cost:.2f}" if cost else "-"])
-    terminal = config.pluginmanager.get_plugin("terminalreporter")
-    terminal.ensure_newline()
-    terminal.write_line("dry run: nothing was asked; tokens are estimates of the input")
-    terminal.write_line(tabulate(table, headers=("model", "spec", "requests", "images", "tokens in", "USD in"), intfmt=","))
+    say(config, "dry run: nothing was asked; tokens are estimates of the input")
+    say(config, tabulate(table, headers=("model", "spec", "requests", "images", "tokens in", "USD in"), intfmt=","))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.backends.base import create
 from harness.backends.config import ModelConfig
 from harness.backends.vllm import command, serve
 from harness.errors import FatalError
+from harness.tests.asking import ask, request
 from harness.tests.plugin.session import interruptible
 
 STAND_IN = """
@@ -133,6 +133,7 @@ def test_the_command_line_serves_model_revision_and_adapter():
     ]
 
 
-def test_without_a_server_a_vllm_model_says_so():
+@pytest.mark.parametrize("readout", ["decision", "json_choice"])
+def test_without_a_server_a_vllm_model_says_so_when_it_is_asked(readout):
     with pytest.raises(FatalError, match="give its base_url"):
-        create(ModelConfig("m", "vllm", model="org/m"))
+        ask(ModelConfig("m", "vllm", model="org/m"), request(readout))

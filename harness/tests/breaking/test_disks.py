@@ -19,7 +19,7 @@ from harness.report.run import OutcomeLog, replace_file
 from harness.store import Store
 from harness.tests.dispatch.project import chat_project
 from harness.tests.fault_server import FaultServer
-from harness.tests.plugin.session import environment, project, session
+from harness.tests.plugin.session import UNMEASURED, environment, project, session
 
 GOLD = ("--spec", "gold-main", "--limit", "1", "--views", "table_nm", "--model", "coin")
 N = 8
@@ -33,7 +33,7 @@ def limited(folder: Path, bytes_a_file: int, *args: str) -> tuple[int, str]:
 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--no-figures", "--run-id", "r", "-p", "no:cacheprovider", "-n", "0", *args],
-        cwd=folder, env=environment(), capture_output=True, text=True, timeout=240,
+        cwd=folder, env=environment(**UNMEASURED), capture_output=True, text=True, timeout=240,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_a_file, bytes_a_file)))
     return done.returncode, done.stdout + done.stderr
 
