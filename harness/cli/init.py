@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
             shutil.copyfile(source, target)
     (args.folder / ".gitignore").write_text("__pycache__/\n.isoprobe/\n.pytest_cache/\nreports/\n", encoding="utf-8")
     print(f"{args.folder}: specs to change in specs/, and the tests that run them. Try:\n"
-          f"  cd {args.folder}\n  isoprobe validate\n  pytest --model coin --spec gold-main --limit 3")
+          f"  cd {args.folder}\n  isoprobe validate gold-main\n  pytest --model coin --spec gold-main --limit 3")
     return 0
 
 
