@@ -89,7 +89,7 @@ class Decoder:
         if len(ids) > self.shape.context:
             raise BackendError(f"the request has {len(ids)} tokens, more than the context of {self.shape.context}")
         first = len(ids) - last
-        same = min(cache.common(ids), len(cache.ids) // CHUNK * CHUNK, first) // CHUNK * CHUNK
+        same = min(cache.common(ids), first) // CHUNK * CHUNK
         cache.ids = []  # nothing is cached while its arrays are written
         with np.errstate(over="ignore"):  # a gate far below zero is closed: 1 / infinity
             hidden = [self._chunk(ids[start : start + CHUNK], start, cache, max(first - start, 0))

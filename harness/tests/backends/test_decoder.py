@@ -179,6 +179,11 @@ def test_rotary_pairs_of_llama_lie_half_a_head_apart(tmp_path):
     (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1 << 60) + b"x" * 40, "a text of 1,152,921,504,606,846,976"),
     (gguf(tensors=[("output_norm.weight", (32,), 0, bytes(64))]), "not a complete GGUF file"),
     (gguf("gemma3"), "architecture 'gemma3'; read here: llama, qwen3. Serve this file"),
+    (gguf(tensors=[("blk.0.attn_q.bias", (32,), 0, bytes(128))]), r"tensor blk.0.attn_q.bias \(a bias.*Serve this file"),
+    (gguf(tensors=[("rope_freqs.weight", (32,), 0, bytes(128))]), "tensor rope_freqs.weight .* is not read here"),
+    (gguf(tensors=[("output_norm.weight", (33,), BLOCKS["Q8_0"][0], bytes(96))]), "not a complete GGUF file"),
+    (gguf(more=[pair("general.alignment", 4, bytes(4))]), "not a complete GGUF file"),
+    (gguf(more=[text("deep") + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 5000]), "not a complete GGUF file"),
     (gguf(tensors=[("output_norm.weight", (32,), 12, bytes(64))]), "quantized as type 12; read here: F32, F16"),
 ])
 def test_a_file_that_cannot_be_read_says_why(tmp_path, raw, message):

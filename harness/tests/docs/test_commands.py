@@ -14,8 +14,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.tests.plugin.session import environment
-
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 PAGES = sorted(p.name for p in DOCS.glob("*.md"))
@@ -48,8 +46,7 @@ def project(tmp_path_factory) -> Path:
 
 def shell(folder: Path, script: str) -> str:
     environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    environ["PYTEST_ADDOPTS"] = environment()["PYTEST_ADDOPTS"]
-    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"):
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS", "PYTEST_ADDOPTS"):
         environ.pop(name, None)
     made = subprocess.run(["bash", "-euc", script], cwd=folder, env=environ, capture_output=True, text=True, timeout=300,
                           check=False)
