@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 
 import pytest
 
 EVERY_S = 15.0
+RECENT = 4
+"""Speed and cost a request are those since this many lines ago: stored replies and a fast model come first in many
+runs, and the mean since the start would promise their speed for all that is left."""
 
 
 class Progress:
@@ -15,7 +19,8 @@ class Progress:
     def __init__(self, config: pytest.Config, total: int):
         self.total, self.done, self.retries, self.lost = total, 0, 0, 0
         self.tokens, self.cost = 0, 0.0
-        self.started = self.shown = time.monotonic()
+        self.shown = time.monotonic()
+        self.marks = deque([(self.shown, 0, 0.0)], maxlen=RECENT)  # time, requests and dollars at the last lines
         self.terminal = config.pluginmanager.get_plugin("terminalreporter")
 
     def saw(self, word: str, tries: int, tokens: int, cost: float) -> None:
@@ -29,11 +34,13 @@ class Progress:
         if now - self.shown >= EVERY_S:
             self.shown = now
             self.write(self.line(now))
+            self.marks.append((now, self.done, self.cost))
 
     def line(self, now: float) -> str:
         """``412 of 3,552 requests, 6.1 a second, 3 retries, ..., 8 min 32 s left``."""
-        seconds = max(1e-9, now - self.started)
-        rate = self.done / seconds
+        since, done, cost = self.marks[0]
+        recent, left = self.done - done, self.total - self.done  # at least one: a line is written when a request is done
+        rate = recent / (now - since)
         parts = [f"{self.done:,} of {self.total:,} requests", f"{rate:.1f} a second"]
         if self.retries:
             parts.append(f"{self.retries:,} retries")
@@ -42,9 +49,8 @@ class Progress:
         if self.tokens:
             parts.append(f"{self.tokens:,} tokens")
         if self.cost:
-            parts.append(f"${self.cost:.3f} so far, about ${self.cost * self.total / self.done:.3f} in all")
-        left = (self.total - self.done) / rate
-        parts.append(f"{int(left // 60)} min {int(left % 60)} s left")
+            parts.append(f"${self.cost:.3f} so far, about ${self.cost + (self.cost - cost) / recent * left:.3f} in all")
+        parts.append(f"{int(left / rate // 60)} min {int(left / rate % 60)} s left")
         return ", ".join(parts)
 
     def write(self, line: str) -> None:

@@ -51,6 +51,19 @@ def test_a_run_of_stored_replies_without_trouble_has_a_short_line(clock):
     assert ["1 of 100 requests, 0.1 a second, 33 min 0 s left"] == terminal.lines
 
 
+def test_speed_and_cost_of_what_is_left_are_those_of_late_not_of_the_stored_replies_that_came_first(clock):
+    terminal = Terminal()
+    seen = of(1_000, terminal)
+    for at in range(600):  # stored: sixty a second
+        clock.now = at / 60
+        seen.saw("right", 1, 0, 0.0)
+    for at in range(12, 100, 2):  # asked: one in two seconds
+        clock.now = float(at)
+        seen.saw("right", 1, 60, 0.01)
+    assert "643 of 1,000 requests, 0.5 a second, 2,580 tokens, $0.430 so far, about $4.000 in all, 11 min 54 s left" \
+        == terminal.lines[-1]
+
+
 def test_a_session_without_a_terminal_is_told_nothing(clock):
     seen = of(100, None)
     clock.now = 20.0
