@@ -2,12 +2,14 @@
 
 The answer comes from SciPy's solver. The drawing marks source and sink by colour and the prompt names both nodes, so
 the two inputs say the same (regime *redundant*). 128 graphs of 3, 4 and 5 nodes in the published proportion, seeded.
+Every size has every flow equally often, so that the number of nodes says nothing.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache, partial
+from itertools import combinations, count
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ from .draws import Draws
 from .paired import Pair, PairedSet, Piece
 
 SIZES = (3,) * 50 + (4,) * 37 + (5,) * 41
+FLOWS = range(3, 15)
+"""Maximum flows, in turn; all can be had with three nodes and capacities of 1 to 9."""
 COLOURS = (("red", "blue"), ("green", "orange"), ("purple", "yellow"), ("blue", "red"))
 PLACES = {3: (180, 90, 0), 4: (180, 90, 270, 0), 5: (180, 100, 235, 305, 0)}
 """Angles of the nodes on an ellipse. No edge between two of them passes through a third."""
@@ -31,12 +35,12 @@ def load(n: int = 128, seed: int = 42, **_: Any) -> PairedSet:
 
 
 def _item(index: int, nodes: int, seed: int) -> Pair:
-    for attempt in range(1000):
+    for attempt in count():
         draws = Draws("maxflow", seed, index, attempt)
         matrix = _graph(draws, nodes)
-        flow = maximum_flow(matrix, 0, nodes - 1)
-        if flow:
+        if least_cut(matrix) == FLOWS[index % len(FLOWS)]:
             break
+    flow = maximum_flow(matrix, 0, nodes - 1)
     colours = draws.choice(COLOURS)
     return graph_pair(f"maxflow-{index:03d}", matrix, 0, nodes - 1, colours, flow,
                       partial(draw_graph, matrix, 0, nodes - 1, colours))
@@ -62,6 +66,14 @@ def _graph(draws: Draws, nodes: int) -> Matrix:
             if i != j and draws.unit() < (0.75 if i < j else 0.3):
                 rows[i][j] = draws.integer(1, 9)
     return tuple(map(tuple, rows))
+
+
+def least_cut(matrix: Matrix) -> int:
+    """Capacity of the least cut between the first node and the last, which is the maximum flow (Ford and Fulkerson
+    1956, doi:10.4153/CJM-1956-045-5): all cuts of a few nodes are tried in less time than the solver takes to start."""
+    nodes, inner = range(len(matrix)), range(1, len(matrix) - 1)
+    sides = ({0, *side} for size in range(len(inner) + 1) for side in combinations(inner, size))
+    return min(sum(matrix[i][j] for i in side for j in nodes if j not in side) for side in sides)
 
 
 def maximum_flow(matrix: Matrix, source: int, sink: int) -> int:

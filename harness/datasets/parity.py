@@ -2,12 +2,14 @@
 
 Rational functions with a denominator that is even and positive everywhere, so the parity is that of the numerator and
 is known by construction. The two inputs say the same (regime *redundant*). 384 items, 128 of each answer, seeded.
+One even, one odd and one neither numerator in turn are equally long, so that the length of the text says nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,9 @@ WINDOW = 3.0
 """The plot shows -WINDOW <= x <= WINDOW."""
 VISIBLE = 0.2
 """A ``neither`` breaks either symmetry by at least this share of its range, so that the plot shows it."""
+LENGTHS = (16, 20, 22, 24, 26, 30, 32)
+"""Characters of a numerator; each length is common among those of every label."""
+EVEN, ODD = (0, 2, 4, 6), (1, 3, 5, 7)
 WIDTH, HEIGHT, MARGIN = 420, 320, 26
 
 Terms = tuple[tuple[int, float], ...]  # (power, coefficient), highest power first
@@ -34,13 +39,8 @@ def load(n: int = 384, seed: int = 42, **_: Any) -> PairedSet:
 
 def _item(index: int, seed: int) -> Pair:
     label = LABELS[index % 3]
-    for attempt in range(1000):
-        draws = Draws("parity", seed, index, attempt)
-        over = _numerator(draws, label)
-        under = _terms(draws, draws.sample((2, 4, 6), draws.integer(1, 2)), positive=True)
-        under = (*under, (0, draws.number(2, 9)))
-        if _shows(over, under, label):
-            break
+    length = Draws("parity", seed, "length", index // 3).choice(LENGTHS)
+    over, under = next(f for attempt in count() if (f := _function(Draws("parity", seed, index, attempt), label, length)))
     latex = rf"$$f(x) = \frac{{{polynomial(over)}}}{{{polynomial(under)}}}$$"
     alone = {"text": label, "image": label}
     return Pair(
@@ -51,15 +51,23 @@ def _item(index: int, seed: int) -> Pair:
     )
 
 
+def _function(draws: Draws, label: str, length: int) -> tuple[Terms, Terms] | None:
+    """Numerator and denominator; None where the numerator is of another length or the plot does not show the label."""
+    over = _numerator(draws, label)
+    if len(polynomial(over)) != length:
+        return None
+    under = _terms(draws, draws.sample((2, 4, 6), draws.integer(1, 2)), positive=True)
+    under = (*under, (0, draws.number(2, 9)))
+    return (over, under) if _shows(over, under, label) else None
+
+
 def _numerator(draws: Draws, label: str) -> Terms:
-    even = _terms(draws, draws.sample((2, 4), draws.integer(1, 2)))
-    even = (*even, (0, draws.choice((-1, 1)) * draws.number(0.5, 9)))
-    odd = _terms(draws, draws.sample((1, 3, 5), draws.integer(1, 2)))
-    if label == "even":
-        return even
-    if label == "odd":
-        return odd
-    return tuple(sorted((*even, *odd), reverse=True))
+    """Two or three terms whatever the label, one with a fine coefficient."""
+    terms = draws.integer(2, 3)
+    even = draws.integer(1, terms - 1) if label == "neither" else terms if label == "even" else 0
+    powers = draws.sample(EVEN, even) + draws.sample(ODD, terms - even)
+    fine = (draws.choice(powers), draws.choice((-1, 1)) * draws.number(0.5, 9))
+    return tuple(fine if power == fine[0] else (power, coefficient) for power, coefficient in _terms(draws, powers))
 
 
 def _terms(draws: Draws, powers: list[int], positive: bool = False) -> Terms:

@@ -28,6 +28,28 @@ def test_maxflow_has_128_graphs_in_the_published_sizes() -> None:
     assert {3: 50, 4: 37, 5: 41} == sizes
 
 
+def test_the_numerators_of_even_odd_and_neither_functions_are_equally_long() -> None:
+    lengths: dict[str, list[int]] = {label: [] for label in parity.LABELS}
+    for pair in items("parity"):
+        numerator = pair.inputs["text"][0].text.removeprefix(r"$$f(x) = \frac{").split("}{")[0]
+        lengths[pair.expected].append(len(numerator))
+    assert lengths["even"] == lengths["odd"] == lengths["neither"]
+
+
+def test_graphs_of_every_size_have_every_flow_equally_often() -> None:
+    counts = Counter((len(p.inputs["text"][0].text.splitlines()), int(p.expected)) for p in items("maxflow"))
+    for size in (3, 4, 5):
+        of_flow = [counts[size, flow] for flow in maxflow.FLOWS]
+        assert max(of_flow) - min(of_flow) <= 1
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 4, 5, 6])
+def test_the_least_cut_is_the_flow_of_the_solver(nodes: int) -> None:
+    for seed in range(30):
+        matrix = maxflow._graph(Draws("cut", nodes, seed), nodes)
+        assert maxflow.maximum_flow(matrix, 0, nodes - 1) == maxflow.least_cut(matrix)
+
+
 def test_panels_are_a_quarter_each_of_the_four_regimes() -> None:
     assert {"redundant": 40, "unique": 40, "complementary": 40, "synergistic": 40} == Counter(
         p.facts["regime"] for p in items("panels"))
