@@ -9,6 +9,7 @@ the mark ``probes`` is collected. A wrong answer is data; an item fails only whe
     lookahead  which requests this process is going to need next
     economy    what keeps tens of thousands of items cheap to run
     status     letters and words of items, the summary in words and numbers
+    events     events.jsonl: what a person should know while the run goes on
     recorder   controller only: collects outcome rows, writes the run folder, reports, judges the gates
     serving    controller only: starts and stops a model server
 """
@@ -47,8 +48,11 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     one another on the same cores were eight times slower than one thread each.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if getattr(config.option, "numprocesses", None) and getattr(config.option, "dist", None) == "no":
-        config.option.dist = "worksteal"
+    option = config.option
+    if getattr(option, "dry_run", False):
+        option.numprocesses, option.dist, option.tx, option.distload = 0, "no", [], False  # counts; workers would ask
+    elif getattr(option, "numprocesses", None) and getattr(option, "dist", None) == "no":
+        option.dist = "worksteal"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -100,8 +100,7 @@ def asker(run: Run) -> Asker:
         limits = Limits(max_cost_usd=run.option("max_cost"), max_requests=run.option("max_requests"),
                         share=1 / run.processes)
         run.asker = Asker(run.reachable, store, run.build, prompts.compose, ahead.upcoming, limits,
-                          lambda event: run.events.append((event.kind, event.model, event.text)), run=run.id,
-                          offline=run.option("replay") is not None,
+                          run.events.tell, run=run.id, offline=run.option("replay") is not None,
                           sender=lambda own: Courier(
                               Job(own.remote, run.build, run.store_path, limits, run.id), own.upcoming, own.on_event))
         run.closers.append(store.close)

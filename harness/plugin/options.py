@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..build import Builder
     from ..report.decisions import Profile
     from ..spec import Spec
+    from .events import Events
 
 RUN = pytest.StashKey["Run"]()
 DEFAULT_MODEL = "oracle"
@@ -74,7 +75,6 @@ class Run:
     id: str
     asker: Any = None
     keeper: Any = None
-    events: list[tuple[str, str, str]] = field(default_factory=list)  # (kind, model, text), told by the asker's thread
     served: dict[str, str] = field(default_factory=dict)  # base URLs of the servers that this run started
     closers: list[Any] = field(default_factory=list)
 
@@ -88,6 +88,12 @@ class Run:
     @cached_property
     def folder(self) -> Path:
         return self.root / (self.option("reports") or "reports") / self.id
+
+    @cached_property
+    def events(self) -> Events:
+        from .events import Events
+
+        return Events(self.folder)
 
     @cached_property
     def store_path(self) -> Path:

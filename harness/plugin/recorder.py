@@ -19,6 +19,7 @@ import pytest
 from ..errors import IsoprobeError
 from ..probe import RequestKey
 from . import serving
+from .events import said
 from .options import Run, distributed, run_of
 from .progress import Progress
 from .status import carried, lighten, summary
@@ -46,6 +47,8 @@ class Recorder:
         self.log: Any = None
         self.progress: Progress | None = None
         self.failed_gates = 0
+        self.warnings: dict[str, None] = {}  # what the events told, in order
+        self.waiting: dict[str, Any] = {}  # the event that told last what is waited for
 
     @property
     def run(self) -> Run:
@@ -77,17 +80,27 @@ class Recorder:
             raise pytest.UsageError(f"two items ask {twice}; name each file once on the command line")
         if not self.keys or self.config.option.collectonly or self.run.option("dry_run"):
             return
-        from ..report.run import OutcomeLog, write_run
+        from ..report.run import OutcomeLog, begin_run
 
         self.has_row = dict.fromkeys(self.keys, False)
         try:
-            write_run(self.run.folder, self.describe(), self.keys)
+            begin_run(self.run.folder, self.describe(), self.keys)
             self.log = OutcomeLog(self.run.folder)
         except (IsoprobeError, OSError) as error:
             raise pytest.UsageError(str(error)) from None
+        self._hear()
         if not distributed(self.config):
             serving.start(self.run, self.config)
-        self.progress = Progress(self.config, len(self.keys))
+        self.progress = Progress(self.config, len(self.keys), self._hear)
+
+    def _hear(self) -> str:
+        """Take in the events so far; returns what is waited for, as told last and how long ago."""
+        for event in self.run.events.heard():
+            if event["kind"] == "retry":
+                self.waiting = event
+            elif event["kind"] != "stopped":  # why a run was stopped stands below the last item
+                self.warnings[said(event)] = None
+        return f"{said(self.waiting)} ({time.time() - self.waiting['at']:.0f} s ago)" if self.waiting else ""
 
     def _ours(self, text: str) -> bool:
         """Whether what stands in a node id is a key of this run: a controller sees ids alone, of any test."""
@@ -170,6 +183,7 @@ class Recorder:
             return
         if self.progress:
             self.progress.close()
+        self._hear()
         for key, has in self.has_row.items():
             if not has:
                 self.counts.setdefault(model_in(key), Counter())["lost"] += 1
@@ -192,7 +206,7 @@ class Recorder:
         recorded = load(self.run.folder)
         document = publish(self.run.folder, recorded.outcomes, recorded.run, self.run.profile(), recorded.notes,
                            pictures=not self.run.option("no_figures"))
-        github.announce(document)
+        github.announce(document, say=lambda line: self.lines.append((line, {})))  # it has to begin its line
         kinds = {s["dataset"]["kind"] for s in recorded.run["specs"].values()}
         self.lines.append((f"evidence: {' and '.join(sorted(kinds))}", {}))
         bad = failed(document.verdicts)
@@ -211,7 +225,7 @@ class Recorder:
         terminalreporter.section("isoprobe", sep="=")
         for line in summary(self.counts):
             terminalreporter.line(line)
-        for text in dict.fromkeys(f"{model}: {text}" for kind, model, text in self.run.events if kind == "changed"):
+        for text in self.warnings:
             terminalreporter.line(f"warning: {text}", yellow=True)
         for line, markup in self.lines:
             terminalreporter.line(line, **markup)
@@ -229,12 +243,13 @@ class Recorder:
 def settings(config: Any, root: Path) -> dict[str, Any]:
     """A model's configuration as recorded: what differs from empty, files below ``root`` by their path from there.
 
-    It names the variable of a key, never the key.
+    It names the variable of a key, never the key, and the variables of a server's environment without their values.
     """
     found = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if getattr(config, f.name)}
     if "options" in found:
         start = f"{root.resolve()}/"
-        found["options"] = {k: v.removeprefix(start) if isinstance(v, str) else v for k, v in found["options"].items()}
+        found["options"] = {k: v.removeprefix(start) if isinstance(v, str) else sorted(v) if k == "env" else v
+                            for k, v in found["options"].items()}
     return found
 
 

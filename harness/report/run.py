@@ -4,6 +4,8 @@
     keys.txt        the keys of all requests of the run, one a line
     outcomes.jsonl  one outcome a line, append only, in the order in which they came
 
+(``events.jsonl`` beside them tells people what happened on the way; nothing is computed from it.)
+
 A run that was killed leaves a valid folder; ``harness.report.recorded`` makes one row a key of it.
 """
 
@@ -78,6 +80,41 @@ def write_run(folder: Path, run: Mapping[str, Any], keys: Iterable[str] | None =
         replace_file(folder / KEYS, "".join(f"{key}\n" for key in keys).encode())
     text = json.dumps({"schema": SCHEMA, **run}, indent=2, ensure_ascii=False, sort_keys=False)
     replace_file(folder / RUN, f"{text}\n".encode())
+
+
+def begin_run(folder: Path, run: Mapping[str, Any], keys: Iterable[str]) -> None:
+    """Write ``run.json`` and ``keys.txt`` before the first request; a run that is there already is completed: it keeps
+    its start and all that it asked before, so that what is lost of it stays lost until it is asked again.
+
+    Raises:
+        RunError: the run asked another version of a spec, which would be other questions under the same keys.
+    """
+    if (folder / RUN).exists():
+        old = read_run(folder)
+        for name, spec in run["specs"].items():
+            if name in old["specs"] and spec["sha256"] != old["specs"][name].get("sha256"):
+                raise RunError(f"{folder / RUN}: this run asked another version of spec {name!r} "
+                               f"(version {old['specs'][name].get('version')}, now {spec['version']}; the file has "
+                               "changed); give this session another --run-id")
+        changed = [name for name, model in run["models"].items() if old["models"].get(name, model) != model]
+        notes = (f"model {name}: configured differently in an earlier session of this run" for name in changed)
+        run = {**old, **run, "started": old.get("started", run.get("started")), "specs": {**old["specs"], **run["specs"]},
+               "models": {**old["models"], **run["models"]}, "selection": _wider(old.get("selection"), run.get("selection")),
+               "notes": list(dict.fromkeys((*old.get("notes", ()), *notes)))}
+        with contextlib.suppress(FileNotFoundError):
+            keys = dict.fromkeys(((folder / KEYS).read_text("utf-8")).split("\n") + list(keys))
+    write_run(folder, run, filter(None, keys))
+
+
+def _wider(old: Any, new: Any) -> Any:
+    """What selects all that either selects: None is no restriction."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return new
+    wider = {name: value if value == old.get(name) else None for name, value in new.items()}
+    for name in ("limit", "repeat"):
+        if old.get(name) and new.get(name):
+            wider[name] = max(old[name], new[name])
+    return wider
 
 
 FLUSH_S = 0.2

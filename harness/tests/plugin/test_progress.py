@@ -69,3 +69,24 @@ def test_a_session_without_a_terminal_is_told_nothing(clock):
     clock.now = 20.0
     seen.saw("right", 1, 0, 0.0)
     assert 1 == seen.done
+
+
+def test_a_line_says_what_is_waited_for_when_nothing_finishes_and_comes_less_often_the_longer_it_takes(clock):
+    seen = progress.Progress(SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda name: None)), 100,
+                             lambda: "luna: 429; again in 840.0 s")
+    lines = {}
+    for second in range(1, 200):
+        if line := seen.quiet(float(second)):
+            lines[second] = line
+    said = "; luna: 429; again in 840.0 s"
+    assert {30: f"nothing finished for 30 s{said}", 60: f"nothing finished for 60 s{said}",
+            120: f"nothing finished for 120 s{said}"} == lines
+    clock.now = 200.0
+    seen.saw("right", 1, 0, 0.0)
+    assert ["", f"nothing finished for 30 s{said}"] == [seen.quiet(229.0), seen.quiet(230.0)]
+
+
+def test_nothing_is_said_to_be_waited_for_when_everything_is_done(clock):
+    seen = of(1, None)
+    seen.saw("right", 1, 0, 0.0)
+    assert "" == seen.quiet(1000.0)

@@ -5,10 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from harness.tests.plugin.session import UNMEASURED, Session, environment, interruptible, project, session
+from harness.backends.config import ModelConfig
+from harness.plugin.recorder import settings
+from harness.tests.fault_server import FaultServer
+from harness.tests.plugin.session import ROOT, UNMEASURED, Session, environment, interruptible, project, session
 
 GOLD = ("--spec", "gold-main", "--limit", "1", "--views", "table_nm,table_ev")
 N = 22  # requests of GOLD: 2 views x (2 threshold + 4 compare + 2 sufficiency) core, and 6 energy-worded on the eV table
@@ -125,6 +129,80 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path):
     assert (dry.status, line.split()[:4]) == (0, ["coin", "gold-main", "60", "22"])
     assert not (dry.folder / "reports").exists()
     assert not (dry.folder / ".isoprobe").exists()
+
+
+def test_a_dry_run_asks_nothing_when_it_is_told_to_use_workers(tmp_path):
+    dry = session(project(tmp_path / "p"), "--spec", "gold-main", "--limit", "1", "--model", "coin", "--dry-run", "-n", "2")
+    assert (dry.status, "nothing was asked" in dry.text) == (0, True), dry.text
+    assert not (dry.folder / "reports").exists()
+    assert not (dry.folder / ".isoprobe").exists()
+
+
+def test_a_run_completed_by_a_narrower_session_keeps_what_it_lost_and_all_that_it_asked(tmp_path):
+    folder = project(tmp_path / "p", conftest="""
+import os, pytest
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item):
+    if "suff-000/full/table_nm" in item.nodeid and os.path.exists("fragile"):
+        pytest.exit("broken off", 3)
+""")
+    (folder / "fragile").touch()
+    broken = session(folder, *GOLD, "--model", "coin", "-n", "0")
+    lost = N - len(broken.rows())
+    (folder / "fragile").unlink()
+    narrow = session(folder, "--spec", "gold-main", "--limit", "1", "--views", "table_nm", "-k", "threshold", "--model",
+                     "coin", "--model", "oracle", "-n", "0")
+    about = json.loads((narrow.run() / "run.json").read_text())
+    keys = (narrow.run() / "keys.txt").read_text().splitlines()
+    assert (narrow.status, lost > 0, len(keys)) == (0, True, N + 2), narrow.text
+    assert (list(about["models"]), about["selection"]["views"]) == (["coin", "oracle"], None)
+    assert f"{lost} of {N + 2} requests have no reply and are lost" in (narrow.run() / "report.md").read_text()
+
+
+def test_a_run_is_not_completed_with_another_version_of_its_spec(tmp_path):
+    folder = project(tmp_path / "p")
+    spec = folder / "mine.yaml"
+    spec.write_text((ROOT / "specs" / "invariance" / "gold-main.yaml").read_text())
+    args = ("--spec", str(spec), "--limit", "1", "--views", "table_nm", "--model", "coin", "-n", "0")
+    first = session(folder, *args)
+    before = (first.run() / "keys.txt").read_bytes()
+    spec.write_text(spec.read_text().replace("\nversion: 1\n", "\nversion: 2\n"))
+    second = session(folder, *args)
+    assert (first.status, second.status) == (0, pytest.ExitCode.USAGE_ERROR), first.text + second.text
+    assert "this run asked another version of spec 'gold-main'" in second.text
+    assert (first.run() / "keys.txt").read_bytes() == before
+
+
+class Fickle(FaultServer):
+    """Another provider answers from the fourth request on."""
+
+    @property
+    def provider(self):
+        return "P" if sum(self.answered.values()) < 4 else "Q"
+
+    @provider.setter
+    def provider(self, name):
+        pass
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_what_happened_to_requests_is_kept_and_a_change_of_provider_is_told_at_the_end(tmp_path, workers):
+    with Fickle(fault_rate=0.3, faults=("429",)) as server:
+        asked = session(project(tmp_path / "p"), *GOLD, "--model", f"chat:m@{server.url}/v1", "-n", workers)
+    kinds = {json.loads(line)["kind"] for line in (asked.run() / "events.jsonl").read_text().splitlines()}
+    assert (asked.status, kinds) == (0, {"retry", "changed"}), asked.text
+    assert "/v1: served by Q / served, before by P / served" in asked.text
+
+
+def test_the_environment_of_a_server_is_recorded_by_names_alone():
+    config = ModelConfig("m", "vllm", options={"env": {"HF_TOKEN": "hf_secret", "A": "1"}, "port": 8000})
+    assert settings(config, Path("/x"))["options"] == {"env": ["A", "HF_TOKEN"], "port": 8000}
+
+
+def test_annotations_for_github_begin_their_line(tmp_path):
+    gated = session(project(tmp_path / "p"), *GOLD, "--model", "coin", "--gate", "oracle", "-n", "0", GITHUB_ACTIONS="true")
+    lines = [line for line in gated.text.splitlines() if "::error" in line]
+    assert [line.startswith("::error title=") for line in lines] == [True] * len(lines) != [], gated.text
 
 
 def test_the_oracle_fails_an_item_whose_evidence_does_not_bear_its_key(tmp_path):
