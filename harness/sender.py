@@ -57,6 +57,7 @@ class Sender:
         self.claims: list[tuple[str, asyncio.Future[Claim]]] = []
         self.commits: list[tuple[str, Request, Response, asyncio.Semaphore, asyncio.Future[None]]] = []
         self.queue: deque[tuple[Lane, RequestKey, Future[Asked]]] = deque()
+        self.open: set[Future[Asked]] = set()  # of every item that was started, until it has its reply or its error
         self.building = False
         self.pumping = False
         self.closing = False
@@ -116,14 +117,12 @@ class Sender:
             await asyncio.wait(self.tasks, timeout=drain_s)
         for task in list(self.tasks):
             task.cancel()
-        for _, _, future in self.queue:
-            future.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         self._flush_commits()
+        for future in list(self.open):  # queued, in the builder's hands, or of a task that never began: somebody waits
+            future.cancel()
         for lane in self.source.lanes.values():
             await lane.backend.close()
-            for future in lane.jobs.values():
-                future.cancel()
 
     # -- choosing what to do next ------------------------------------------------------------------------------------
 
@@ -172,6 +171,8 @@ class Sender:
 
     def _start(self, lane: Lane, key: RequestKey, *, now: bool = False) -> Future[Asked]:
         future: Future[Asked] = Future()
+        self.open.add(future)
+        future.add_done_callback(self.open.discard)
         lane.active += 1
         (self.queue.appendleft if now else self.queue.append)((lane, key, future))
         if not self.building:

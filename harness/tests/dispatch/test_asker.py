@@ -264,6 +264,31 @@ def test_closing_without_patience_gives_up_what_is_under_way(store):
         assert store.counts()["claims"] == 0
 
 
+def test_closing_ends_the_wait_for_an_item_that_is_being_built(store):
+    building, may_end, said = threading.Event(), threading.Event(), []
+
+    def build(k):
+        building.set()
+        may_end.wait(30)
+        return request("json_choice", at=k)
+
+    def wait_for_it():
+        try:
+            session.asker.ask(session.keys[0])
+        except BackendError as e:
+            said.append(str(e))
+
+    with FaultServer() as server:
+        session = Session(http(server), store, 3, build=build)
+        item = threading.Thread(target=wait_for_it, daemon=True)
+        item.start()
+        assert building.wait(10)
+        session.asker.close(drain_s=0)
+        item.join(5)
+        may_end.set()
+    assert said == [f"{key(0)}: the run was stopped before its reply came"]
+
+
 def test_asking_after_closing_says_so(store):
     with FaultServer() as server:
         session = Session(http(server), store, 3)
