@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..probe import Part, Request, Response, Usage
+from ..probe import Part, Request, Response
 from .base import Backend
 from .config import ModelConfig
 from .meter import Meter
@@ -44,8 +44,7 @@ class HttpBackend(Backend):
         """One reply with its usage counted; raises GaveUp."""
         tokens = estimated_tokens(request)
         sent = await self.transport.post(url, body, lambda data: self.parse(request, data), tokens=tokens)
-        usage = self.transport.meter.after_reply(sent.value.usage, tokens)
-        return replace(sent.value, usage=usage, tries=sent.tries, latency_s=sent.latency_s)
+        return replace(sent.value, usage=sent.usage, tries=sent.tries, latency_s=sent.latency_s)
 
     async def close(self) -> None:
         await close_pool()
@@ -60,22 +59,3 @@ def estimated_tokens(request: Request) -> int:
 def data_url(part: Part) -> str:
     """An image as a data URL."""
     return f"data:{part.media_type or 'image/png'};base64,{base64.b64encode(part.image).decode()}"
-
-
-def usage(said: Any) -> Usage:
-    """Token counts of a reply in either naming (prompt/completion, input/output); None where the service is silent."""
-    said = said if isinstance(said, dict) else {}
-    into = said.get("prompt_tokens_details") or said.get("input_tokens_details") or {}
-    out = said.get("completion_tokens_details") or said.get("output_tokens_details") or {}
-    cost = said.get("cost")
-    return Usage(
-        tokens_in=_int(said.get("prompt_tokens", said.get("input_tokens"))),
-        tokens_cached=_int(into.get("cached_tokens")),
-        tokens_out=_int(said.get("completion_tokens", said.get("output_tokens"))),
-        tokens_reasoning=_int(out.get("reasoning_tokens")),
-        cost_usd=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
-    )
-
-
-def _int(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

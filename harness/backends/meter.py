@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import StopSending
 from ..probe import Usage
@@ -168,3 +170,31 @@ class Meter:
     def _own(self, requests: int, cost: float) -> tuple[int, float]:
         self._total = (self._total[0] + requests, self._total[1] + cost)
         return self._total
+
+
+def usage(said: Any) -> Usage:
+    """Token counts of a reply in either naming (prompt/completion, input/output); None where the service is silent."""
+    said = _object(said)
+    into = _object(said.get("prompt_tokens_details") or said.get("input_tokens_details"))
+    out = _object(said.get("completion_tokens_details") or said.get("output_tokens_details"))
+    cost = said.get("cost")
+    return Usage(
+        tokens_in=_count(said.get("prompt_tokens", said.get("input_tokens"))),
+        tokens_cached=_count(into.get("cached_tokens")),
+        tokens_out=_count(said.get("completion_tokens", said.get("output_tokens"))),
+        tokens_reasoning=_count(out.get("reasoning_tokens")),
+        cost_usd=float(cost) if _possible(cost) else None,
+    )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int | None:
+    return int(value) if _possible(value) else None
+
+
+def _possible(value: Any) -> bool:
+    """Whether a value can be what was used: a NaN in a sum would put off every limit, and a negative one would move it."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < sys.maxsize

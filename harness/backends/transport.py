@@ -29,9 +29,10 @@ from weakref import WeakKeyDictionary
 import httpx
 
 from ..errors import BackendError, FatalError, TransientError
+from ..probe import Usage
 from .config import ModelConfig
 from .connection import Reply
-from .meter import Meter
+from .meter import Meter, usage
 from .pool import Address, Pool
 
 T = TypeVar("T")
@@ -64,11 +65,12 @@ class _Unreachable(TransientError):
 
 @dataclass(frozen=True, slots=True)
 class Sent(Generic[T]):
-    """A parsed reply, the tries it took, and how long the last one lasted."""
+    """A parsed reply, the tries it took, how long the last one lasted, and what it used."""
 
     value: T
     tries: int
     latency_s: float
+    usage: Usage
 
 
 class Key:
@@ -113,7 +115,7 @@ class Transport:
     async def post(
         self, url: str, body: Mapping[str, Any], parse: Callable[[dict[str, Any]], T], *, tokens: int = 0
     ) -> Sent[T]:
-        """Send until ``parse`` accepts the reply's JSON object.
+        """Send until ``parse`` accepts the reply's JSON object. What a reply used is counted before: a refused one is paid.
 
         Args:
             parse: raises TransientError for a reply that is not whole; what it returns is the result.
@@ -127,8 +129,10 @@ class Transport:
             await self.meter.before_send(tokens)
             started = time.perf_counter()
             try:
-                value = understood(parse, await self._once(url, content))
-                return Sent(value, tries, time.perf_counter() - started)
+                data = await self._once(url, content)
+                used = self.meter.after_reply(usage(data.get("usage")), tokens)
+                self.check(data.get("error"))
+                return Sent(understood(parse, data), tries, time.perf_counter() - started, used)
             except TransientError as e:
                 last = e
             except GaveUp as e:
@@ -166,7 +170,6 @@ class Transport:
             raise TransientError(f"{kind} with status {reply.status}") from None
         if not isinstance(data, dict):
             raise TransientError(f"a JSON {type(data).__name__} with status {reply.status} where an object is due")
-        self.check(data.get("error"))
         return data
 
     def _address(self, url: str) -> Address:

@@ -12,6 +12,7 @@ from harness.backends.config import ModelConfig
 from harness.backends.meter import Limits, Meter
 from harness.backends.transport import retry_after
 from harness.errors import FatalError, StopSending
+from harness.probe import Usage
 from harness.store import encode
 from harness.tests.asking import ask, key, request
 from harness.tests.fault_server import FAULTS, FaultServer
@@ -189,6 +190,29 @@ def test_tries_count_as_requests():
         with pytest.raises(StopSending):
             ask(config(server), request("json_choice"), meter=Meter(Limits(max_requests=4)))
         assert sum(server.received.values()) == 4
+
+
+@pytest.mark.parametrize("refused", [
+    {"choices": []},
+    {"choices": [{"finish_reason": "stop", "message": {"content": None}}]},
+    {"error": {"code": 502, "message": "upstream"}},
+], ids=["no choices", "empty", "error"])
+def test_a_reply_that_is_refused_counts_towards_max_cost_as_it_is_paid(refused):
+    with FaultServer(reply=lambda path, body: {**refused, "usage": {"prompt_tokens": 9, "cost": 0.5}}) as server:
+        meter = Meter(Limits(max_cost_usd=1.0))
+        with pytest.raises(StopSending, match="--max-cost 1 USD is reached after 2 requests and 1.0000 USD"):
+            ask(config(server), request("json_choice"), meter=meter)
+        assert (sum(server.received.values()), meter.counts.cost_usd) == (2, 1.0)
+
+
+@pytest.mark.parametrize("cost", ["NaN", "Infinity", "-1", "1e999", "true", '"1"', "null"])
+def test_a_cost_that_cannot_be_is_no_cost(cost):
+    body = ('{"choices": [{"finish_reason": "stop", "message": {"content": "A"}}], "usage": {"prompt_tokens": 9, '
+            f'"completion_tokens": {cost}, "prompt_tokens_details": [], "cost": {cost}}}}}').encode()
+    with FaultServer(reply=lambda path, asked: (200, body)) as server:
+        meter = Meter(Limits(max_cost_usd=1.0))
+        (reply,) = ask(config(server), request("labelled_lines"), meter=meter)
+        assert (reply.usage, reply.tries, meter.counts.cost_usd) == (Usage(tokens_in=9), 1, 0.0)
 
 
 def test_prices_stand_in_for_a_cost_that_is_not_reported():
