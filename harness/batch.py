@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from .classify import succeeded
 from .dispatch import Asker
 from .errors import BackendError, DataError, TransientError
 from .probe import RequestKey, Response
@@ -77,7 +78,7 @@ def absorb(asker: Asker, results: Path, index: Path) -> Counter:
         lane = asker.lane(key.model)
         request = next(r for r in asker.requests(lane, key) if lane.store_key(r) == name)
         response = _read(lane.backend, request, row)
-        counts["errors" if response.error else "replies"] += 1
+        counts["replies" if succeeded(response) else "errors"] += 1
         answered.add(name)
         asker.store.put_many([(name, str(key), response)], [request])
     counts["missing"] = len(wanted.keys() - answered)

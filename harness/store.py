@@ -6,8 +6,9 @@ start time. An owner on this machine is alive as long as its process is; one els
 claims of the dead are taken over at once, so what was under way when a process was killed is asked again, and nothing
 else is.
 
-Replies are only appended. Failed ones (an error, an empty reply) are kept as attempts and never answer a request; the
-last successful one counts. Evidence is kept once, by hash. No configuration, header or key of a service is ever written.
+Replies are only appended. Failed ones (:func:`harness.classify.succeeded` says which) are kept as attempts and never
+answer a request; the last successful one counts. Evidence is kept once, by hash. No configuration, header or key of a
+service is ever written.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from .classify import succeeded
 from .errors import StoreError
 from .owner import process_alive, started_at, this_host
 from .probe import Request, Response, Usage
@@ -87,13 +89,6 @@ _line = json.JSONEncoder(separators=(",", ":")).encode
 _RESPONSE = tuple(f.name for f in fields(Response) if f.name != "usage")
 _FIELDS = {*_RESPONSE, "usage"}
 _USAGE = tuple(f.name for f in fields(Usage))
-
-
-def succeeded(response: Response) -> bool:
-    """Whether a reply answers its request for good: no error, and something in it."""
-    return not response.error and bool(
-        response.text or response.choice or response.option_scores or response.extra.get("refusal")
-        or response.finish_reason in ("length", "repetition"))
 
 
 @dataclass(frozen=True, slots=True)

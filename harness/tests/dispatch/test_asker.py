@@ -8,6 +8,7 @@ import pytest
 
 from harness.backends.config import ModelConfig
 from harness.backends.meter import Limits
+from harness.classify import reply_status
 from harness.dispatch import Asker
 from harness.errors import BackendError, DataError, FatalError, StopSending, StoreError
 from harness.readouts.permute import read
@@ -151,6 +152,20 @@ def test_a_failed_reply_is_an_outcome_now_and_asked_again_next_time(store):
     with FaultServer() as server:
         again = Session(replace(config, base_url=server.url + "/v1"), store, 5).run()
     assert [a.responses[0].error for a in again] == [""] * 5
+
+
+@pytest.mark.parametrize("choice", [
+    {"finish_reason": "stop", "message": {"content": None, "reasoning": "I think"}},
+    {"finish_reason": "content_filter", "message": {"content": "half an ans"}},
+    {"finish_reason": "content_filter", "message": {"content": "\n  "}},
+], ids=["nothing after reasoning", "filtered", "blank"])
+def test_a_reply_that_holds_no_answer_is_an_error_of_the_provider_and_asked_again_next_time(store, choice):
+    with FaultServer(reply=lambda path, body: {"choices": [choice]}) as server:
+        (asked,) = Session(http(server), store, 1).run()
+        assert (reply_status(asked.responses[0]), sum(server.received.values())) == ("provider_error", 1)
+        server.reply = None
+        (again,) = Session(http(server), store, 1).run()
+        assert (reply_status(again.responses[0]), sum(server.received.values())) == ("usable", 2)
 
 
 def test_a_storm_of_faults_gives_the_same_replies_and_accepts_none_twice(tmp_path):

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import pytest
 
+from harness.classify import reply_status, succeeded
 from harness.errors import StoreError
 from harness.owner import process_alive
 from harness.probe import Response, Usage
-from harness.store import Store, decode, encode, store_key, succeeded
+from harness.store import Store, decode, encode, store_key
 from harness.tests.asking import PNG, key, request
 
 GOOD = Response(text="A", usage=Usage(1, None, 2, None, 0.5), option_scores={"A": 0.5}, extra={"x": [1]}, tries=2)
@@ -79,6 +80,10 @@ def test_closing_gives_up_every_claim(store, other):
         (BAD, False),
         (Response(), False),
         (Response(text="x", error="e"), False),
+        (Response(text="\n  "), False),
+        (Response(text="half an ans", finish_reason="content_filter"), False),
+        (Response(text="<think>hm</think>\n"), False),
+        (Response(text="<think>hm</think>\n", finish_reason="length"), True),
         (GOOD, True),
         (Response(choice="A"), True),
         (Response(finish_reason="length"), True),
@@ -86,7 +91,7 @@ def test_closing_gives_up_every_claim(store, other):
     ],
 )
 def test_errors_and_empty_replies_are_no_answers(response, ok):
-    assert succeeded(response) is ok
+    assert (succeeded(response), reply_status(response) != "provider_error") == (ok, ok)
 
 
 def test_a_failed_reply_is_kept_and_asked_again(store):
