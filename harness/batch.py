@@ -34,7 +34,7 @@ def export(asker: Asker, keys: Iterable[RequestKey], path: Path) -> Counter:
             if not hasattr(lane.backend, "body"):
                 raise BackendError(f"model {key.model}: its backend {lane.config.backend!r} is no HTTP service; "
                                    "there is nothing to batch")
-            for request in asker.requests(lane, key):
+            for request in asker.requests(key):
                 name = lane.store_key(request)
                 if asker.store is not None and asker.store.get(name) is not None:
                     counts["stored"] += 1
@@ -76,7 +76,7 @@ def absorb(asker: Asker, results: Path, index: Path) -> Counter:
             continue
         key = wanted[name][0]
         lane = asker.lane(key.model)
-        request = next(r for r in asker.requests(lane, key) if lane.store_key(r) == name)
+        request = next(r for r in asker.requests(key) if lane.store_key(r) == name)
         response = _read(lane.backend, request, row)
         counts["replies" if succeeded(response) else "errors"] += 1
         answered.add(name)

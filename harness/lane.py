@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from .backends.base import Backend, create
+from .backends.base import Backend, backend_class, create
 from .backends.config import ModelConfig
 from .backends.meter import Counts, Limits, Meter, Spend
 from .errors import FatalError
@@ -75,6 +75,11 @@ def one_line(text: str, most: int = 600) -> str:
     return re.sub(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+", " ", text).strip()[:most]
 
 
+def key_in_store(config: ModelConfig, request: Request) -> str:
+    """The store's key of a request to that model; the model itself, its packages and its key are not needed."""
+    return store_key(request, config.identity_sha256, backend_class(config).identity(config, request))
+
+
 class Lane:
     """One model: its backend, its limits and what is under way."""
 
@@ -93,7 +98,6 @@ class Lane:
             on_retry=lambda text, wait: on_event(Event("retry", config.name, f"{text}; again in {wait:.1f} s")),
         )
         self.backend: Backend = create(config, self.meter)
-        self.identity = config.identity_sha256
         self.jobs: dict[RequestKey, Future[Asked]] = {}
         self.given: set[RequestKey] = set()
         self.active = 0
@@ -122,7 +126,7 @@ class Lane:
         return self.room * 2 >= self.slots
 
     def store_key(self, request: Request) -> str:
-        return store_key(request, self.identity, self.backend.identity(request))
+        return key_in_store(self.config, request)
 
     def progress(self) -> Progress:
         c = self.counts

@@ -40,7 +40,7 @@ class Source(Protocol):
 
     def lane(self, model: str) -> Lane: ...
 
-    def requests(self, lane: Lane, key: RequestKey) -> tuple[Request, ...]: ...
+    def requests(self, key: RequestKey) -> tuple[Request, ...]: ...
 
 
 class Sender:
@@ -204,7 +204,7 @@ class Sender:
             except IndexError:
                 break
             try:
-                requests = self.source.requests(lane, key)
+                requests = self.source.requests(key)
                 for request in requests:
                     lane.store_key(request)  # hash it here: the loop has better things to do
                 built.append((lane, key, future, requests))

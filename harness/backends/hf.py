@@ -41,8 +41,9 @@ class Transformers(Backend):
         self.model = model.to(self.device).eval()
         self.lock = threading.Lock()
 
-    def identity(self, request: Request) -> str:
-        return checkpoint_sha256(self.config.model)
+    @classmethod
+    def identity(cls, config: ModelConfig, request: Request) -> str:
+        return checkpoint_sha256(config.model)
 
     def answer(self, request: Request) -> Response:
         begun = time.perf_counter()

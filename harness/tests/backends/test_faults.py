@@ -200,7 +200,7 @@ def test_tries_count_as_requests():
 def test_a_reply_that_is_refused_counts_towards_max_cost_as_it_is_paid(refused):
     with FaultServer(reply=lambda path, body: {**refused, "usage": {"prompt_tokens": 9, "cost": 0.5}}) as server:
         meter = Meter(Limits(max_cost_usd=1.0))
-        with pytest.raises(StopSending, match="--max-cost 1 USD is reached after 2 requests and 1.0000 USD"):
+        with pytest.raises(StopSending, match=r"--max-cost 1 USD is reached after 2 requests and 1\.0000 USD"):
             ask(config(server), request("json_choice"), meter=meter)
         assert (sum(server.received.values()), meter.counts.cost_usd) == (2, 1.0)
 

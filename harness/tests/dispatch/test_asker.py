@@ -11,6 +11,8 @@ from harness.backends.meter import Limits
 from harness.classify import reply_status
 from harness.dispatch import Asker
 from harness.errors import BackendError, DataError, FatalError, StopSending, StoreError
+from harness.lane import key_in_store
+from harness.probe import Response
 from harness.readouts.permute import read
 from harness.store import Store
 from harness.tests.asking import BANDS, PNG, compose, key, request
@@ -342,6 +344,26 @@ def test_a_replay_with_another_readout_reads_the_same_replies(store):
         other = Session(http(server), store, 2, build=lambda k: request("option_letters", at=k), offline=True).run()
     assert [a.responses for a in other] == [a.responses for a in first]
     assert other[0].request.readout == "option_letters"
+
+
+def test_a_replay_gives_a_failed_reply_as_it_was(store):
+    with FaultServer(status=500, message="broken") as server:
+        (first,) = Session(http(server, max_tries=1), store, 1).run()
+        (replayed,) = Session(http(server, max_tries=1), store, 1, offline=True).run()
+    assert replayed.responses == first.responses
+
+
+@pytest.mark.parametrize("config", [
+    ModelConfig("m", "hf", model="a/checkpoint-that-is-nowhere", revision="abc"),
+    ModelConfig("m", "pico", options={"folder": "/nowhere"}),
+    ModelConfig("m", "smollm2", options={"weights": "/nowhere.gguf"}),
+    ModelConfig("m", "openrouter", model="vendor/model", key_env="A_KEY_THAT_IS_NOT_SET"),
+], ids=lambda c: c.backend)
+def test_a_replay_needs_neither_weights_nor_packages_nor_a_key(store, config):
+    asked, reply = request("option_letters", at=key()), Response(text="A")
+    store.put_many([(key_in_store(config, asked), str(key()), reply)], [asked])
+    (replayed,) = Session(config, store, 1, build=lambda k: asked, offline=True).run()
+    assert replayed.responses == (reply,)
 
 
 def test_a_replay_of_what_was_never_asked_says_so(store):

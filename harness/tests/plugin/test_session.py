@@ -1,6 +1,7 @@
 """Whole sessions: however they are run, they give the same outcomes; whoever dies, nothing shrinks."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import time
 
 import pytest
 
+from harness.adaptation.base import find
 from harness.tests.plugin.session import UNMEASURED, Session, environment, interruptible, project, session
 
 GOLD = ("--spec", "gold-main", "--limit", "1", "--views", "table_nm,table_ev")
@@ -92,6 +94,22 @@ def pytest_runtest_call(item):
 def test_a_replay_needs_no_model_and_gives_the_same_results(serial):
     again = session(serial.folder, "--replay", "r", "--run-id", "again")
     assert (again.status, again.results("again")) == (0, serial.results())
+
+
+def test_a_run_with_an_adapter_is_replayed_without_it(tmp_path):
+    folder = project(tmp_path / "p")
+    adapter = folder / ".isoprobe" / "adapters" / "arm" / "0"
+    adapter.mkdir(parents=True)
+    (adapter / "run.json").write_text(json.dumps({"arm": {"name": "arm"}, "seed": 0, "base": "pico",
+                                                  "fingerprint": find("pico", folder).fingerprint}))
+    (adapter / "adapter_config.json").write_text(json.dumps({"r": 1, "lora_alpha": 1}))
+    (adapter / "adapter_model.safetensors").write_bytes(b"\2\0\0\0\0\0\0\0{}")  # changes no weight
+    asked = session(folder, "--spec", "gold-scope", "--limit", "1", "--views", "table_nm", "--model", "pico",
+                    "--adapter", "arm/0")
+    assert {row["model"] for row in asked.rows().values()} == {"pico+arm/0"}, asked.text
+    shutil.rmtree(adapter)
+    again = session(folder, "--replay", "r", "--run-id", "again")
+    assert (again.status, again.results("again")) == (0, asked.results()), again.text
 
 
 def test_a_failed_gate_makes_the_exit_status_1_and_says_why(serial, tmp_path):
