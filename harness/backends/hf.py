@@ -31,9 +31,10 @@ class Transformers(Backend):
         if options.get("threads"):
             torch.set_num_threads(options["threads"])
         self.device = options.get("device", "cpu")
-        self.tokenizer = AutoTokenizer.from_pretrained(config.model)
+        revision = {"revision": config.revision} if config.revision else {}
+        self.tokenizer = AutoTokenizer.from_pretrained(config.model, **revision)
         dtype = getattr(torch, options.get("dtype", "float32"))
-        model = AutoModelForCausalLM.from_pretrained(config.model, dtype=dtype)
+        model = AutoModelForCausalLM.from_pretrained(config.model, dtype=dtype, **revision)
         if options.get("adapter_folder"):
             from peft import PeftModel
 
