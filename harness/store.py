@@ -326,7 +326,7 @@ class Store:
         """Say that this process is alive; call it every HEARTBEAT_S while claims are held."""
         if self._owner:
             with self._lock, self._transaction():
-                self._db.execute("UPDATE owner SET beat = ? WHERE id = ?", (time.time(), self._owner))
+                self._register()
 
     def close(self) -> None:
         """Write what is held back and give up every claim. May be called twice."""
@@ -365,11 +365,10 @@ class Store:
             raise StoreError(f"{self.path}: {e}; is the disk full, or the file on a network share?") from e
 
     def _register(self) -> str:
-        if not self._owner:
-            owner = uuid.uuid4().hex
-            self._db.execute("INSERT INTO owner VALUES (?, ?, ?, ?, ?)",
-                             (owner, self._host, os.getpid(), started_at(os.getpid()) or "", time.time()))
-            self._owner = owner
+        """Enter this process as a living owner, again where others took it for dead: it may only have been suspended."""
+        self._owner = self._owner or uuid.uuid4().hex
+        self._db.execute("INSERT INTO owner VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET beat = excluded.beat",
+                         (self._owner, self._host, os.getpid(), started_at(os.getpid()) or "", time.time()))
         return self._owner
 
     def _alive(self, host: str, pid: int, started: str, beat: float) -> bool:

@@ -300,6 +300,17 @@ def test_a_process_id_that_was_used_again_is_another_process():
     assert process_alive(os.getpid(), "1") is False
 
 
+@pytest.mark.parametrize("returns", ["with a beat", "with a claim"])
+def test_an_owner_elsewhere_that_was_only_suspended_holds_what_it_claims_when_it_is_back(store, other, returns):
+    store._host = "another host"  # as a container has it, whose process ids say nothing here
+    store.claim("r1")
+    other._db.execute("UPDATE owner SET beat = beat - 3600")
+    assert other.claim("r1").state == "mine"
+    if returns == "with a beat":
+        store.beat()
+    assert (store.claim("r2").state, other.claim("r2").state) == ("mine", "theirs")
+
+
 def test_an_owner_elsewhere_counts_by_its_heartbeat(store):
     db = sqlite3.connect(store.path)
     for name, beat in (("fresh", time.time()), ("stale", time.time() - 3600)):
