@@ -225,7 +225,8 @@ def test_replies_to_what_the_spec_no_longer_asks_are_refused(batch, capsys):
     lines = Path("out.jsonl").read_text().splitlines()
     Path("results.jsonl").write_text(results(lines), "utf-8")
     models = Path("specs/models.yaml")
-    models.write_text(models.read_text("utf-8").replace("    model: m\n", "    model: m\n    sampling: {seed: 1}\n", 1), "utf-8")
+    changed = models.read_text("utf-8").replace("    model: m\n", "    model: m\n    sampling: {seed: 1}\n", 1)
+    models.write_text(changed, "utf-8")
     capsys.readouterr()
     assert main(["import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"]) == 2
     name = json.loads(lines[0])["custom_id"]
