@@ -16,7 +16,7 @@ from typing import Protocol
 from .backends.config import ModelConfig
 from .backends.meter import NO_LIMITS, Limits, Spend
 from .errors import BackendError, IsoprobeError, StoreError
-from .lane import Asked, Event, Lane, Progress, key_in_store
+from .lane import Asked, Event, Lane, key_in_store
 from .probe import Request, RequestKey, Response
 from .readouts.permute import reversed_request
 from .sender import Sender
@@ -101,10 +101,6 @@ class Asker:
             self._sender = self._make_sender(self)
         return self._sender.ask(lane, key)
 
-    def progress(self) -> list[Progress]:
-        """One a model, in the order they were first asked."""
-        return [lane.progress() for lane in self.lanes.values()]
-
     def close(self, drain_s: float = 10.0) -> None:
         """Stop: nothing more is sent; wait up to ``drain_s`` seconds for what is under way, and keep its replies."""
         if self._closed:
@@ -171,8 +167,6 @@ class Asker:
                 found += 1
             keys.append(stored_as)
             replies.append((request, response))
-        lane.counts.done += 1
-        lane.counts.stored += found == len(replies)
         return Asked(replies[0][0], tuple(replies), tuple(keys), found == len(replies))
 
     def _look_up(self, lane: Lane, key: RequestKey) -> None:

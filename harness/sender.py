@@ -226,8 +226,6 @@ class Sender:
             else:
                 got = await asyncio.gather(*(self._reply(lane, r, k) for r, k in zip(built, keys, strict=True)))
             stored = all(was_there for _, was_there in got)
-            lane.counts.done += 1
-            lane.counts.stored += stored
             replies = tuple((request, response) for request, (response, _) in zip(built, got, strict=True))
             future.set_result(Asked(built[0], replies, keys, stored))
         except asyncio.CancelledError:
@@ -278,9 +276,9 @@ class Sender:
                 break
             if self.closing:
                 raise asyncio.CancelledError
-            lane.counts.waiting_for = "another process that has claimed the request"
             await asyncio.sleep(pause)
-            lane.counts.waiting_for = ""
+            if pause < _WAIT_S[1] <= 2 * pause:  # said once, when it takes a second and more
+                self.source.on_event(Event("waiting", lane.config.name, f"another process asks for {request.key}"))
             pause = min(2 * pause, _WAIT_S[1])
         try:
             await slot.acquire()
@@ -300,12 +298,7 @@ class Sender:
             raise lane.fatal
         if self.closing:
             raise asyncio.CancelledError
-        lane.counts.in_flight += 1
-        try:
-            response = await lane.backend.complete(request)
-        finally:
-            lane.counts.in_flight -= 1
-        lane.counts.failed += bool(response.error)
+        response = await lane.backend.complete(request)
         self._compare(lane, response)
         return response
 

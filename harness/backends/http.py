@@ -8,13 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..probe import Part, Request, Response
+from ..prompts import input_tokens
 from .base import Backend
 from .config import ModelConfig
 from .meter import Meter
 from .transport import GaveUp, Transport, close_pool
-
-IMAGE_TOKENS = 1000
-"""What an image counts towards the limit of tokens a minute before the service has said what it used."""
 
 
 class HttpBackend(Backend):
@@ -51,9 +49,9 @@ class HttpBackend(Backend):
 
 
 def estimated_tokens(request: Request) -> int:
-    """About how many tokens a request takes: a quarter of its characters, IMAGE_TOKENS an image, what it may write."""
+    """What a request counts towards the limit of tokens a minute before the service has said: input, and some output."""
     written = int(request.sampling.get("max_tokens", 0) or 0)
-    return len(request.text) // 4 + IMAGE_TOKENS * len(request.images) + min(written, 500)
+    return round(input_tokens(request)) + min(written, 500)
 
 
 def data_url(part: Part) -> str:

@@ -28,7 +28,7 @@ from weakref import WeakKeyDictionary
 
 import httpx
 
-from ..errors import BackendError, FatalError, TransientError
+from ..errors import BackendError, FatalError, TransientError, one_line
 from ..probe import Usage
 from .config import ModelConfig
 from .connection import Reply
@@ -140,7 +140,7 @@ class Transport:
                 raise
             if tries < self.config.max_tries:
                 wait = self._wait(tries, last)
-                self.meter.retry(f"{self.config.name}: {last}", wait)
+                self.meter.on_retry(f"{self.config.name}: {last}", wait)
                 await asyncio.sleep(wait)
         if isinstance(last, _Unreachable) and self.config.max_tries > 1:
             raise FatalError(f"model {self.config.name}: nothing answers at {url} ({self.config.max_tries} tries); "
@@ -192,7 +192,7 @@ class Transport:
 
     def fail(self, status: int, message: str, after: float | None) -> None:
         """Raise the verdict on a failure of that HTTP status (or code inside a reply)."""
-        message = _printable(message)
+        message = one_line(message, 500)
         said = f"{status}: {message}" if message else str(status)
         if status in _ADVICE:
             advice = _ADVICE[status].format(key_env=self.config.key_env or "of its key (key_env)")
@@ -211,7 +211,7 @@ class Transport:
         if error.retry_after_s is None:
             return wait
         if str(error).startswith(("429", "503", "529")):  # said to one, meant for all
-            self.meter.pause(error.retry_after_s, f"the service's Retry-After ({error.retry_after_s:.0f} s)")
+            self.meter.pause(error.retry_after_s)
         return error.retry_after_s + min(wait, 0.1 * error.retry_after_s)
 
 
@@ -246,12 +246,7 @@ def _message(raw: bytes) -> str:
     except (ValueError, AttributeError):
         if text.lstrip().startswith("<"):
             text = re.sub(r"<[^>]*>", " ", text)
-    return _printable(text)
-
-
-def _printable(text: str) -> str:
-    """One line without control characters: it may come to stand on a terminal."""
-    return re.sub(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+", " ", text[:2000]).strip()[:500]
+    return one_line(text, 500)
 
 
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = WeakKeyDictionary()

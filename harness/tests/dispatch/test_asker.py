@@ -371,15 +371,15 @@ def test_a_replay_of_what_was_never_asked_says_so(store):
         Session(SCRIPTED, store, 1, offline=True).run()
 
 
-def test_progress_counts_what_happened(store):
-    with FaultServer(fault_rate=0.3, faults=("500",)) as server:
-        session = Session(http(server, price_in=1.0), store, 30)
+def test_a_long_wait_for_a_reply_that_another_process_asks_for_is_told_once(store):
+    events = []
+    with FaultServer() as server, Store(store.path) as other:
+        session = Session(http(server), store, 1, events=events)
+        (name,) = [key_in_store(http(server), r) for r in session.asker.requests(session.keys[0])]
+        other.claim_many([name])
+        threading.Timer(3.5, lambda: other.release([name])).start()
         session.run()
-        (progress,) = session.asker.progress()
-    assert (progress.done, progress.in_flight, progress.failed, progress.from_store) == (30, 0, 0, 0)
-    assert progress.retries == server.failed["500"]
-    assert progress.tokens_in == 3000
-    assert progress.projected_usd(60) == pytest.approx(0.006)
+    assert [(e.kind, e.text) for e in events] == [("waiting", f"another process asks for {key(0)}")]
 
 
 def test_a_model_that_is_not_of_this_run_is_named(store):
