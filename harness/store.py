@@ -185,39 +185,7 @@ class Store:
             rows = self._db.execute("SELECT response FROM reply WHERE request = ? ORDER BY id", (request,)).fetchall()
         return [decode(row[0]) for row in rows]
 
-    def counts(self) -> dict[str, int]:
-        """How many requests are answered, replies are kept, failed among them, and claims are open."""
-        self.flush()
-        with self._reading():
-            answered, = self._db.execute("SELECT count(DISTINCT request) FROM reply WHERE ok = 1").fetchone()
-            kept, failed = self._db.execute("SELECT count(*), count(*) - total(ok) FROM reply").fetchone()
-            claims, = self._db.execute("SELECT count(*) FROM claim").fetchone()
-        return {"answered": answered, "replies": kept, "failed": int(failed), "claims": claims}
-
-    def content(self, sha256: str) -> dict[str, Any] | None:
-        """What was asked, by ``Request.sha256``; images by hash."""
-        with self._reading():
-            row = self._db.execute("SELECT json FROM content WHERE sha256 = ?", (sha256,)).fetchone()
-            if row is None:
-                return None
-            content = json.loads(row[0])
-            for part in content["evidence"]:
-                if "text_sha256" in part:
-                    part["text"], = self._db.execute("SELECT text FROM evidence WHERE sha256 = ?",
-                                                     (part.pop("text_sha256"),)).fetchone()
-        return content
-
-    def image(self, sha256: str) -> bytes | None:
-        """The bytes of an image that was shown."""
-        with self._reading():
-            row = self._db.execute("SELECT bytes FROM image WHERE sha256 = ?", (sha256,)).fetchone()
-        return row[0] if row else None
-
     # -- claiming and writing -----------------------------------------------------------------------------------
-
-    def claim(self, request: str) -> Claim:
-        """:meth:`claim_many` of one."""
-        return self.claim_many([request])[0]
 
     def claim_many(self, requests: Sequence[str]) -> list[Claim]:
         """For each: the reply, or the right to send, or the news that a living process is about to have the reply."""
@@ -256,11 +224,6 @@ class Store:
             self._db.executemany("DELETE FROM claim WHERE request = ? AND owner = ?",
                                  [(r, self._owner) for r in requests])
 
-    def put(self, request: str, item: str, response: Response) -> bool:
-        """Commit a reply and end its claim. Returns whether it counts as the answer."""
-        self.put_many([(request, item, response)])
-        return succeeded(response)
-
     def put_many(self, replies: Sequence[tuple[str, str, Response]], asked: Iterable[Request] = ()) -> None:
         """Commit several (store key, item, reply) and what was ``asked``: what came together shares one commit."""
         now = time.time()
@@ -294,11 +257,6 @@ class Store:
                     [(*row, row[0]) for row in self._buffer])
             self._buffer.clear()
             self._buffered.clear()
-
-    def put_content(self, request: Request) -> None:
-        """Keep what is asked, and its images, once."""
-        with self._lock, self._transaction():
-            self._put_content([request])
 
     def _put_content(self, asked: Iterable[Request]) -> None:
         contents, parts = [], {}

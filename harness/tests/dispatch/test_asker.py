@@ -17,6 +17,7 @@ from harness.readouts.permute import read
 from harness.store import Store
 from harness.tests.asking import BANDS, PNG, compose, key, request
 from harness.tests.fault_server import FaultServer
+from harness.tests.stored import counts, images
 
 
 @pytest.fixture
@@ -176,7 +177,7 @@ def test_a_storm_of_faults_gives_the_same_replies_and_accepts_none_twice(tmp_pat
     with FaultServer(fault_rate=0.3) as storm, Store(tmp_path / "b") as other:
         asked = Session(http(storm, in_flight=32), other, 300).run()
         assert [a.responses[0].text for a in asked] == undisturbed
-        assert other.counts() == {"answered": 300, "replies": 300, "failed": 0, "claims": 0}
+        assert counts(other) == {"answered": 300, "replies": 300, "failed": 0, "claims": 0}
         assert set(storm.answered.values()) == {1}
         assert sum(a.responses[0].tries for a in asked) == sum(storm.received.values())
 
@@ -202,7 +203,7 @@ def test_the_wrong_key_stops_every_item_of_the_model_and_sends_no_more(store):
         sent = sum(server.received.values())
         session.asker.close()
         assert sent <= 4
-        assert store.counts()["claims"] == 0
+        assert counts(store)["claims"] == 0
 
 
 def test_a_limit_keeps_what_is_there_and_stops_the_rest(store):
@@ -266,8 +267,8 @@ def test_closing_keeps_what_is_under_way(store):
         session.asker.ask(session.keys[0])
         time.sleep(0.1)
         session.asker.close(drain_s=5)
-        assert store.counts()["answered"] == sum(server.received.values())
-        assert store.counts()["claims"] == 0
+        assert counts(store)["answered"] == sum(server.received.values())
+        assert counts(store)["claims"] == 0
 
 
 def test_closing_without_patience_gives_up_what_is_under_way(store):
@@ -278,7 +279,7 @@ def test_closing_without_patience_gives_up_what_is_under_way(store):
         started = time.monotonic()
         session.asker.close(drain_s=0)
         assert time.monotonic() - started < 5
-        assert store.counts()["claims"] == 0
+        assert counts(store)["claims"] == 0
 
 
 def test_closing_ends_the_wait_for_an_item_that_is_being_built(store):
@@ -397,4 +398,4 @@ def test_images_go_into_the_store_by_hash(store):
     with FaultServer() as server:
         session = Session(http(server), store, 3, build=lambda k: request("json_choice", at=k, image=PNG))
         asked = session.run()
-    assert store.image(asked[0].request.images[0].sha256) == PNG
+    assert images(store) == {asked[0].request.images[0].sha256: PNG}
