@@ -162,6 +162,31 @@ SpectraFamily.build = lie
     assert (found.status, "this request is not answerable as keyed" in found.text) == (1, True)
 
 
+def test_the_oracle_needs_no_network(tmp_path):
+    folder = project(tmp_path / "p", conftest="""
+import socket, pytest
+def closed_to_the_network(true):
+    def connect(self, address):
+        if self.family != socket.AF_UNIX:
+            raise OSError(f"no network here, not to {address}")
+        return true(self, address)
+    return connect
+def look_up(host, *more, **options):
+    raise OSError(f"no network here, not to look up {host}")
+for name in ("connect", "connect_ex"):
+    setattr(socket.socket, name, closed_to_the_network(getattr(socket.socket, name)))
+socket.getaddrinfo = look_up
+@pytest.fixture(autouse=True)
+def nothing_gets_out():
+    for ask in (lambda: socket.socket().connect(("127.0.0.1", 9)), lambda: socket.create_connection(("a.invalid", 9))):
+        with pytest.raises(OSError, match="no network here"):
+            ask()
+""")
+    done = session(folder, *GOLD, "--model", "oracle", "-n", "0")
+    rows = done.rows().values()
+    assert (done.status, len(rows), {row["correct"] for row in rows}) == (0, N, {True}), done.text
+
+
 def test_the_plugin_is_inert_where_no_probe_is_collected(tmp_path):
     folder = project(tmp_path / "p", test="""
 import sys
