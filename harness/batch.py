@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from .classify import succeeded
 from .dispatch import Asker
 from .errors import BackendError, DataError, TransientError
 from .probe import RequestKey, Response
@@ -33,7 +34,7 @@ def export(asker: Asker, keys: Iterable[RequestKey], path: Path) -> Counter:
             if not hasattr(lane.backend, "body"):
                 raise BackendError(f"model {key.model}: its backend {lane.config.backend!r} is no HTTP service; "
                                    "there is nothing to batch")
-            for request in asker.requests(lane, key):
+            for request in asker.requests(key):
                 name = lane.store_key(request)
                 if asker.store is not None and asker.store.get(name) is not None:
                     counts["stored"] += 1
@@ -54,7 +55,8 @@ def absorb(asker: Asker, results: Path, index: Path) -> Counter:
     """Put the replies of a batch into the store. Counts ``replies``, ``errors``, ``unknown`` and ``missing``.
 
     Raises:
-        DataError: a line that is not JSON or has no custom_id, named with its line.
+        DataError: a line that is not JSON or has no custom_id, or answers what the specs no longer ask; named with its
+            line.
     """
     wanted: dict[str, list[RequestKey]] = {}
     for line in index.read_text("utf-8").splitlines():
@@ -62,7 +64,7 @@ def absorb(asker: Asker, results: Path, index: Path) -> Counter:
         wanted.setdefault(name, []).append(RequestKey.parse(key))
     counts: Counter = Counter()
     answered = set()
-    for number, line in enumerate(results.read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(results.read_text("utf-8").split("\n"), 1):  # a reply may hold U+2028 as it is
         if not line.strip():
             continue
         try:
@@ -75,9 +77,13 @@ def absorb(asker: Asker, results: Path, index: Path) -> Counter:
             continue
         key = wanted[name][0]
         lane = asker.lane(key.model)
-        request = next(r for r in asker.requests(lane, key) if lane.store_key(r) == name)
+        request = next((r for r in asker.requests(key) if lane.store_key(r) == name), None)
+        if request is None:
+            raise DataError(f"{results}:{number}: custom_id {name} answers another request than {key} is now: the spec, "
+                            "the data or the model's settings have changed since the export; export again, or import "
+                            "with what it was made from")
         response = _read(lane.backend, request, row)
-        counts["errors" if response.error else "replies"] += 1
+        counts["replies" if succeeded(response) else "errors"] += 1
         answered.add(name)
         asker.store.put_many([(name, str(key), response)], [request])
     counts["missing"] = len(wanted.keys() - answered)

@@ -13,6 +13,7 @@ from typing import Any
 
 from .outcome import STATUSES, Outcome
 from .probe import ABSTAIN, Reading, Request, Response, View
+from .readouts.text import without_thinking
 
 _COLUMNS = ("wording", "direction", "cut", "deletion", "regime")
 _SELF_REPORTED = frozenset({"json_choice"})
@@ -20,16 +21,24 @@ _PROVIDER = frozenset({"error", "content_filter"})
 
 
 def reply_status(response: Response) -> str:
-    """The status of a reply before reading it; ``usable`` means that it may be read."""
+    """The status of a reply before reading it; ``usable`` means that it may be read.
+
+    Reasoning is no reply: what is blank without it says nothing.
+    """
     if response.finish_reason == "repetition":
         return "repetition"
     if response.finish_reason == "length" and not response.option_scores:
         return "truncated"
     if response.error or response.finish_reason in _PROVIDER:
         return "provider_error"
-    if not (response.text.strip() or response.choice or response.option_scores or response.extra.get("refusal")):
-        return "provider_error"
-    return "usable"
+    if response.choice or response.option_scores or response.extra.get("refusal"):
+        return "usable"
+    return "usable" if without_thinking(response.text).strip() else "provider_error"
+
+
+def succeeded(response: Response) -> bool:
+    """Whether a reply answers its request for good; an error of the provider is asked again by the next run."""
+    return reply_status(response) != "provider_error"
 
 
 def worth_reading(responses: Sequence[Response]) -> bool:

@@ -16,7 +16,7 @@ from typing import Protocol
 from .backends.config import ModelConfig
 from .backends.meter import NO_LIMITS, Limits, Spend
 from .errors import BackendError, IsoprobeError, StoreError
-from .lane import Asked, Event, Lane, Progress
+from .lane import Asked, Event, Lane, key_in_store
 from .probe import Request, RequestKey, Response
 from .readouts.permute import reversed_request
 from .sender import Sender
@@ -92,18 +92,14 @@ class Asker:
         """
         if self._closed:
             raise BackendError(f"{key}: the run was stopped before it was asked")
-        lane = self.lane(key.model)
         if self._offline:
-            return self._replayed(lane, key)
+            return self._replayed(key)
+        lane = self.lane(key.model)
         if lane.backend.local:
             return self._local(lane, key)
         if self._sender is None:
             self._sender = self._make_sender(self)
         return self._sender.ask(lane, key)
-
-    def progress(self) -> list[Progress]:
-        """One a model, in the order they were first asked."""
-        return [lane.progress() for lane in self.lanes.values()]
 
     def close(self, drain_s: float = 10.0) -> None:
         """Stop: nothing more is sent; wait up to ``drain_s`` seconds for what is under way, and keep its replies."""
@@ -121,14 +117,17 @@ class Asker:
         """For the sender: a model of this run; its backend is made when it is first asked."""
         lane = self.lanes.get(model)
         if lane is None:
-            if model not in self._configs:
-                raise BackendError(f"model {model!r} is not one of this run's: {', '.join(self._configs)}")
+            config = self._config(model)
             with self._lane_lock:
                 if model not in self.lanes:
-                    self.lanes = {**self.lanes, model: Lane(
-                        self._configs[model], self._limits, self.on_event, self._spend())}
+                    self.lanes = {**self.lanes, model: Lane(config, self._limits, self.on_event, self._spend())}
             lane = self.lanes[model]
         return lane
+
+    def _config(self, model: str) -> ModelConfig:
+        if model not in self._configs:
+            raise BackendError(f"model {model!r} is not one of this run's: {', '.join(self._configs)}")
+        return self._configs[model]
 
     @property
     def remote(self) -> dict[str, ModelConfig]:
@@ -138,18 +137,18 @@ class Asker:
     def _spend(self) -> Spend | None:
         """Where the run's total is kept: in the store, as several processes add to it."""
         store, run = self.store, self._run
-        if store is None or not run or self._offline:
+        if store is None or not run:
             return None
         return lambda requests, cost_usd: store.spend(run, requests, cost_usd)
 
-    def requests(self, lane: Lane, key: RequestKey) -> tuple[Request, ...]:
+    def requests(self, key: RequestKey) -> tuple[Request, ...]:
         """For the sender: the request of a key, and its reversed twin where the model asks for it."""
+        config = self._config(key.model)
         with self._build_lock:
             request = self._build(key)
-            sampling = lane.config.sampling
-            if sampling:
-                request = replace(request, sampling={**request.sampling, **sampling})
-            if lane.config.permute == "reverse" and len(request.options) > 1:
+            if config.sampling:
+                request = replace(request, sampling={**request.sampling, **config.sampling})
+            if config.permute == "reverse" and len(request.options) > 1:
                 return request, reversed_request(request, self._compose)
             return (request,)
 
@@ -168,8 +167,6 @@ class Asker:
                 found += 1
             keys.append(stored_as)
             replies.append((request, response))
-        lane.counts.done += 1
-        lane.counts.stored += found == len(replies)
         return Asked(replies[0][0], tuple(replies), tuple(keys), found == len(replies))
 
     def _look_up(self, lane: Lane, key: RequestKey) -> None:
@@ -177,11 +174,11 @@ class Asker:
 
         One by one, the look-up cost more than building. What turns out to be missing is looked up again in its turn.
         """
-        built = {key: self.requests(lane, key)}
+        built = {key: self.requests(key)}
         for later in islice(self.upcoming(), LOOK_UP_AHEAD):
             if later.model == key.model and later not in built:
                 try:
-                    built[later] = self.requests(lane, later)
+                    built[later] = self.requests(later)
                 except IsoprobeError:  # the item itself will tell
                     break
         names = {item: [lane.store_key(r) for r in requests] for item, requests in built.items()}
@@ -189,17 +186,16 @@ class Asker:
         self._looked_up = {item: [(r, name, found.get(name)) for r, name in zip(built[item], names[item], strict=True)]
                            for item in built}
 
-    def _replayed(self, lane: Lane, key: RequestKey) -> Asked:
+    def _replayed(self, key: RequestKey) -> Asked:
+        """What the store has of an item. No backend is made: a replay needs neither a model nor its key or packages."""
         if self.store is None:
             raise StoreError("a replay needs the store of replies")
-        requests = self.requests(lane, key)
-        keys = tuple(lane.store_key(r) for r in requests)
-        found = [self.store.get(k) for k in keys]
+        requests = self.requests(key)
+        keys = tuple(key_in_store(self._config(key.model), r) for r in requests)
+        found = [self.store.get(k) or next(reversed(self.store.attempts(k)), None) for k in keys]  # a failure is one too
         if None in found:  # a changed readout asks for something else; the replies to the old one are what there is
             kept = self.store.by_item(str(key))[-len(requests):]
             if len(kept) < len(requests):
                 raise StoreError(f"{key}: no reply in {self.store.path}; ask the model again, without --replay")
             keys, found = tuple(k for k, _ in kept), [r for _, r in kept]
-        lane.counts.done += 1
-        lane.counts.stored += 1
         return Asked(requests[0], tuple(zip(requests, found, strict=True)), keys, True)  # type: ignore[arg-type]

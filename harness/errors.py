@@ -19,6 +19,7 @@ without opening the code. Anything else that escapes is a bug in the harness.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -100,3 +101,8 @@ def near(value: object, valid: Iterable[object]) -> str:
     close = difflib.get_close_matches(str(value).casefold(), folded, n=1, cutoff=0.5)
     guess = f"; did you mean {folded[close[0]]!r}?" if close else ";"
     return f"{guess} valid: {', '.join(names) or 'none'}"
+
+
+def one_line(text: str, most: int = 600) -> str:
+    """What somebody else says, for a message: no control characters or lone surrogates, no second line, at most ``most``."""
+    return re.sub(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+", " ", text[: 4 * most]).strip()[:most]

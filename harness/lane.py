@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from .backends.base import Backend, create
+from .backends.base import Backend, backend_class, create
 from .backends.config import ModelConfig
-from .backends.meter import Counts, Limits, Meter, Spend
-from .errors import FatalError
+from .backends.meter import Limits, Meter, Spend
+from .errors import FatalError, one_line
 from .probe import Request, RequestKey, Response
 from .store import store_key
 
@@ -35,28 +33,6 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How far this process is with one model."""
-
-    model: str
-    done: int
-    in_flight: int
-    per_second: float
-    retries: int
-    failed: int
-    from_store: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    waiting_for: str
-
-    def projected_usd(self, items: int) -> float | None:
-        """Cost of ``items`` items at the price so far; None before the first reply that cost something."""
-        paid = self.done - self.from_store
-        return self.cost_usd * items / self.done if paid > 0 and self.done and self.cost_usd else None
-
-
-@dataclass(frozen=True, slots=True)
 class Event:
     """Something to show: ``retry``, ``changed`` (provider or served model), ``waiting``, ``stopped``; see ``text``.
 
@@ -70,9 +46,9 @@ class Event:
         object.__setattr__(self, "text", one_line(self.text))
 
 
-def one_line(text: str, most: int = 600) -> str:
-    """A text for the terminal: no control characters or lone surrogates, no second line, no more than ``most``."""
-    return re.sub(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+", " ", text).strip()[:most]
+def key_in_store(config: ModelConfig, request: Request) -> str:
+    """The store's key of a request to that model; the model itself, its packages and its key are not needed."""
+    return store_key(request, config.identity_sha256, backend_class(config).identity(config, request))
 
 
 class Lane:
@@ -93,17 +69,12 @@ class Lane:
             on_retry=lambda text, wait: on_event(Event("retry", config.name, f"{text}; again in {wait:.1f} s")),
         )
         self.backend: Backend = create(config, self.meter)
-        self.identity = config.identity_sha256
         self.jobs: dict[RequestKey, Future[Asked]] = {}
         self.given: set[RequestKey] = set()
         self.active = 0
         self.fatal: FatalError | None = None
         self.served: dict[tuple[str, str], None] = {}
         self.misserved = False
-
-    @property
-    def counts(self) -> Counts:
-        return self.meter.counts
 
     @property
     def ahead(self) -> int:
@@ -122,10 +93,4 @@ class Lane:
         return self.room * 2 >= self.slots
 
     def store_key(self, request: Request) -> str:
-        return store_key(request, self.identity, self.backend.identity(request))
-
-    def progress(self) -> Progress:
-        c = self.counts
-        rate = c.done / max(1e-9, time.monotonic() - c.started)
-        return Progress(self.config.name, c.done, c.in_flight, rate, c.retries, c.failed, c.stored, c.tokens_in,
-                        c.tokens_out, c.cost_usd, c.waiting_for)
+        return key_in_store(self.config, request)

@@ -40,7 +40,7 @@ class Source(Protocol):
 
     def lane(self, model: str) -> Lane: ...
 
-    def requests(self, lane: Lane, key: RequestKey) -> tuple[Request, ...]: ...
+    def requests(self, key: RequestKey) -> tuple[Request, ...]: ...
 
 
 class Sender:
@@ -57,6 +57,7 @@ class Sender:
         self.claims: list[tuple[str, asyncio.Future[Claim]]] = []
         self.commits: list[tuple[str, Request, Response, asyncio.Semaphore, asyncio.Future[None]]] = []
         self.queue: deque[tuple[Lane, RequestKey, Future[Asked]]] = deque()
+        self.open: set[Future[Asked]] = set()  # of every item that was started, until it has its reply or its error
         self.building = False
         self.pumping = False
         self.closing = False
@@ -116,14 +117,12 @@ class Sender:
             await asyncio.wait(self.tasks, timeout=drain_s)
         for task in list(self.tasks):
             task.cancel()
-        for _, _, future in self.queue:
-            future.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         self._flush_commits()
+        for future in list(self.open):  # queued, in the builder's hands, or of a task that never began: somebody waits
+            future.cancel()
         for lane in self.source.lanes.values():
             await lane.backend.close()
-            for future in lane.jobs.values():
-                future.cancel()
 
     # -- choosing what to do next ------------------------------------------------------------------------------------
 
@@ -172,6 +171,8 @@ class Sender:
 
     def _start(self, lane: Lane, key: RequestKey, *, now: bool = False) -> Future[Asked]:
         future: Future[Asked] = Future()
+        self.open.add(future)
+        future.add_done_callback(self.open.discard)
         lane.active += 1
         (self.queue.appendleft if now else self.queue.append)((lane, key, future))
         if not self.building:
@@ -203,7 +204,7 @@ class Sender:
             except IndexError:
                 break
             try:
-                requests = self.source.requests(lane, key)
+                requests = self.source.requests(key)
                 for request in requests:
                     lane.store_key(request)  # hash it here: the loop has better things to do
                 built.append((lane, key, future, requests))
@@ -225,8 +226,6 @@ class Sender:
             else:
                 got = await asyncio.gather(*(self._reply(lane, r, k) for r, k in zip(built, keys, strict=True)))
             stored = all(was_there for _, was_there in got)
-            lane.counts.done += 1
-            lane.counts.stored += stored
             replies = tuple((request, response) for request, (response, _) in zip(built, got, strict=True))
             future.set_result(Asked(built[0], replies, keys, stored))
         except asyncio.CancelledError:
@@ -277,9 +276,9 @@ class Sender:
                 break
             if self.closing:
                 raise asyncio.CancelledError
-            lane.counts.waiting_for = "another process that has claimed the request"
             await asyncio.sleep(pause)
-            lane.counts.waiting_for = ""
+            if pause < _WAIT_S[1] <= 2 * pause:  # said once, when it takes a second and more
+                self.source.on_event(Event("waiting", lane.config.name, f"another process asks for {request.key}"))
             pause = min(2 * pause, _WAIT_S[1])
         try:
             await slot.acquire()
@@ -299,12 +298,7 @@ class Sender:
             raise lane.fatal
         if self.closing:
             raise asyncio.CancelledError
-        lane.counts.in_flight += 1
-        try:
-            response = await lane.backend.complete(request)
-        finally:
-            lane.counts.in_flight -= 1
-        lane.counts.failed += bool(response.error)
+        response = await lane.backend.complete(request)
         self._compare(lane, response)
         return response
 

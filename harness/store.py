@@ -6,8 +6,9 @@ start time. An owner on this machine is alive as long as its process is; one els
 claims of the dead are taken over at once, so what was under way when a process was killed is asked again, and nothing
 else is.
 
-Replies are only appended. Failed ones (an error, an empty reply) are kept as attempts and never answer a request; the
-last successful one counts. Evidence is kept once, by hash. No configuration, header or key of a service is ever written.
+Replies are only appended. Failed ones (:func:`harness.classify.succeeded` says which) are kept as attempts and never
+answer a request; the last successful one counts. Evidence is kept once, by hash. No configuration, header or key of a
+service is ever written.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from .classify import succeeded
 from .errors import StoreError
 from .owner import process_alive, started_at, this_host
 from .probe import Request, Response, Usage
@@ -87,13 +89,6 @@ _line = json.JSONEncoder(separators=(",", ":")).encode
 _RESPONSE = tuple(f.name for f in fields(Response) if f.name != "usage")
 _FIELDS = {*_RESPONSE, "usage"}
 _USAGE = tuple(f.name for f in fields(Usage))
-
-
-def succeeded(response: Response) -> bool:
-    """Whether a reply answers its request for good: no error, and something in it."""
-    return not response.error and bool(
-        response.text or response.choice or response.option_scores or response.extra.get("refusal")
-        or response.finish_reason in ("length", "repetition"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,39 +185,7 @@ class Store:
             rows = self._db.execute("SELECT response FROM reply WHERE request = ? ORDER BY id", (request,)).fetchall()
         return [decode(row[0]) for row in rows]
 
-    def counts(self) -> dict[str, int]:
-        """How many requests are answered, replies are kept, failed among them, and claims are open."""
-        self.flush()
-        with self._reading():
-            answered, = self._db.execute("SELECT count(DISTINCT request) FROM reply WHERE ok = 1").fetchone()
-            kept, failed = self._db.execute("SELECT count(*), count(*) - total(ok) FROM reply").fetchone()
-            claims, = self._db.execute("SELECT count(*) FROM claim").fetchone()
-        return {"answered": answered, "replies": kept, "failed": int(failed), "claims": claims}
-
-    def content(self, sha256: str) -> dict[str, Any] | None:
-        """What was asked, by ``Request.sha256``; images by hash."""
-        with self._reading():
-            row = self._db.execute("SELECT json FROM content WHERE sha256 = ?", (sha256,)).fetchone()
-            if row is None:
-                return None
-            content = json.loads(row[0])
-            for part in content["evidence"]:
-                if "text_sha256" in part:
-                    part["text"], = self._db.execute("SELECT text FROM evidence WHERE sha256 = ?",
-                                                     (part.pop("text_sha256"),)).fetchone()
-        return content
-
-    def image(self, sha256: str) -> bytes | None:
-        """The bytes of an image that was shown."""
-        with self._reading():
-            row = self._db.execute("SELECT bytes FROM image WHERE sha256 = ?", (sha256,)).fetchone()
-        return row[0] if row else None
-
     # -- claiming and writing -----------------------------------------------------------------------------------
-
-    def claim(self, request: str) -> Claim:
-        """:meth:`claim_many` of one."""
-        return self.claim_many([request])[0]
 
     def claim_many(self, requests: Sequence[str]) -> list[Claim]:
         """For each: the reply, or the right to send, or the news that a living process is about to have the reply."""
@@ -261,11 +224,6 @@ class Store:
             self._db.executemany("DELETE FROM claim WHERE request = ? AND owner = ?",
                                  [(r, self._owner) for r in requests])
 
-    def put(self, request: str, item: str, response: Response) -> bool:
-        """Commit a reply and end its claim. Returns whether it counts as the answer."""
-        self.put_many([(request, item, response)])
-        return succeeded(response)
-
     def put_many(self, replies: Sequence[tuple[str, str, Response]], asked: Iterable[Request] = ()) -> None:
         """Commit several (store key, item, reply) and what was ``asked``: what came together shares one commit."""
         now = time.time()
@@ -300,11 +258,6 @@ class Store:
             self._buffer.clear()
             self._buffered.clear()
 
-    def put_content(self, request: Request) -> None:
-        """Keep what is asked, and its images, once."""
-        with self._lock, self._transaction():
-            self._put_content([request])
-
     def _put_content(self, asked: Iterable[Request]) -> None:
         contents, parts = [], {}
         for request in asked:
@@ -331,7 +284,7 @@ class Store:
         """Say that this process is alive; call it every HEARTBEAT_S while claims are held."""
         if self._owner:
             with self._lock, self._transaction():
-                self._db.execute("UPDATE owner SET beat = ? WHERE id = ?", (time.time(), self._owner))
+                self._register()
 
     def close(self) -> None:
         """Write what is held back and give up every claim. May be called twice."""
@@ -370,11 +323,10 @@ class Store:
             raise StoreError(f"{self.path}: {e}; is the disk full, or the file on a network share?") from e
 
     def _register(self) -> str:
-        if not self._owner:
-            owner = uuid.uuid4().hex
-            self._db.execute("INSERT INTO owner VALUES (?, ?, ?, ?, ?)",
-                             (owner, self._host, os.getpid(), started_at(os.getpid()) or "", time.time()))
-            self._owner = owner
+        """Enter this process as a living owner, again where others took it for dead: it may only have been suspended."""
+        self._owner = self._owner or uuid.uuid4().hex
+        self._db.execute("INSERT INTO owner VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET beat = excluded.beat",
+                         (self._owner, self._host, os.getpid(), started_at(os.getpid()) or "", time.time()))
         return self._owner
 
     def _alive(self, host: str, pid: int, started: str, beat: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pkgutil
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,12 @@ class Backend:
         self.config = config
         self.meter = meter
 
-    def identity(self, request: Request) -> str:
-        """More of what determines the reply to this request than its content and the configuration say; usually ""."""
+    @classmethod
+    def identity(cls, config: ModelConfig, request: Request) -> str:
+        """More of what determines the reply to this request than its content and the configuration say; usually "".
+
+        Asked of the class, so that stored replies are found where the model itself cannot be had any more.
+        """
         return ""
 
     def answer(self, request: Request) -> Response:
@@ -50,8 +55,8 @@ class Backend:
         """Give back connections, threads and models. May be called twice."""
 
 
-def create(config: ModelConfig, meter: Meter | None = None) -> Backend:
-    """The backend that ``config`` names, loaded now.
+def backend_class(config: ModelConfig) -> type[Backend]:
+    """What ``config.backend`` names, imported now and not loaded.
 
     Raises:
         BackendError: an unknown backend, or one whose extra packages are not installed.
@@ -59,9 +64,22 @@ def create(config: ModelConfig, meter: Meter | None = None) -> Backend:
     if config.backend not in BACKENDS:
         raise BackendError(f"model {config.name}: {config.backend!r} is not a backend{near(config.backend, BACKENDS)}")
     try:
-        cls = pkgutil.resolve_name(BACKENDS[config.backend])
+        return _resolved(BACKENDS[config.backend])
     except ModuleNotFoundError as e:
         raise BackendError(f"model {config.name}: backend {config.backend!r} needs the package {e.name!r}; "
                            "install isoprobe with its extra for it") from e
-    made: Backend = cls(config, meter)
-    return made
+
+
+@functools.cache
+def _resolved(name: str) -> type[Backend]:
+    found: type[Backend] = pkgutil.resolve_name(name)
+    return found
+
+
+def create(config: ModelConfig, meter: Meter | None = None) -> Backend:
+    """The backend that ``config`` names, with its packages, weights and key.
+
+    Raises:
+        BackendError: see :func:`backend_class`; or the backend cannot be had as configured.
+    """
+    return backend_class(config)(config, meter)

@@ -22,7 +22,8 @@ from typing import Any
 from ..errors import TransientError
 from ..probe import Request, Response, Usage
 from .config import ModelConfig
-from .http import HttpBackend, data_url, usage
+from .http import HttpBackend, data_url
+from .meter import usage
 from .schema import choice_schema
 from .transport import GaveUp
 
@@ -102,7 +103,7 @@ class Chat(HttpBackend):
         first = await one(request.options[0].label)  # fills the prefix cache for the others
         sent = [first, *await asyncio.gather(*(one(o.label) for o in request.options[1:]))]
         keys = [o.key for o in request.options]
-        used = [self.transport.meter.after_reply(usage(s.value[0].get("usage"))) for s in sent]
+        used = [s.usage for s in sent]
         return Response(
             option_scores={k: s.value[1] for k, s in zip(keys, sent, strict=True)},
             extra={"option_tokens": {k: s.value[2] for k, s in zip(keys, sent, strict=True)}},

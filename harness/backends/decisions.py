@@ -12,6 +12,7 @@ Options of such a model in ``specs/models.yaml``:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,8 +20,8 @@ from ..errors import BackendError, TransientError, near
 from ..probe import Option, Request, Response
 from .chat import model_id
 from .config import ModelConfig
-from .http import HttpBackend, data_url, usage
-from .meter import Meter
+from .http import HttpBackend, data_url
+from .meter import Meter, usage
 from .openrouter import routing, served_as_asked
 
 PATHS = {"systemone": "/v1/systemone", "openai": "/v1/decisions", "openrouter": "/api/alpha/decisions"}
@@ -105,7 +106,7 @@ class Decisions(HttpBackend):
             choice="" if extra.get("refusal") else keys.get(str(choice), str(choice)),
             option_scores={keys[k]: v for k, v in _probabilities(answer.get("probabilities")).items() if k in keys},
             scores_are="probabilities",
-            label_mass=float(mass) if isinstance(mass, int | float) else None,
+            label_mass=float(mass) if isinstance(mass, int | float) and 0 <= mass < math.inf else None,
             usage=usage(data.get("usage")),
             provider=str(data.get("provider") or ""),
             served_model=str(data.get("model") or ""),

@@ -31,9 +31,10 @@ class Transformers(Backend):
         if options.get("threads"):
             torch.set_num_threads(options["threads"])
         self.device = options.get("device", "cpu")
-        self.tokenizer = AutoTokenizer.from_pretrained(config.model)
+        revision = {"revision": config.revision} if config.revision else {}
+        self.tokenizer = AutoTokenizer.from_pretrained(config.model, **revision)
         dtype = getattr(torch, options.get("dtype", "float32"))
-        model = AutoModelForCausalLM.from_pretrained(config.model, dtype=dtype)
+        model = AutoModelForCausalLM.from_pretrained(config.model, dtype=dtype, **revision)
         if options.get("adapter_folder"):
             from peft import PeftModel
 
@@ -41,8 +42,9 @@ class Transformers(Backend):
         self.model = model.to(self.device).eval()
         self.lock = threading.Lock()
 
-    def identity(self, request: Request) -> str:
-        return checkpoint_sha256(self.config.model)
+    @classmethod
+    def identity(cls, config: ModelConfig, request: Request) -> str:
+        return checkpoint_sha256(config.model)
 
     def answer(self, request: Request) -> Response:
         begun = time.perf_counter()

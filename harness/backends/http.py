@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..probe import Part, Request, Response, Usage
+from ..probe import Part, Request, Response
+from ..prompts import input_tokens
 from .base import Backend
 from .config import ModelConfig
 from .meter import Meter
 from .transport import GaveUp, Transport, close_pool
-
-IMAGE_TOKENS = 1000
-"""What an image counts towards the limit of tokens a minute before the service has said what it used."""
 
 
 class HttpBackend(Backend):
@@ -44,38 +42,18 @@ class HttpBackend(Backend):
         """One reply with its usage counted; raises GaveUp."""
         tokens = estimated_tokens(request)
         sent = await self.transport.post(url, body, lambda data: self.parse(request, data), tokens=tokens)
-        usage = self.transport.meter.after_reply(sent.value.usage, tokens)
-        return replace(sent.value, usage=usage, tries=sent.tries, latency_s=sent.latency_s)
+        return replace(sent.value, usage=sent.usage, tries=sent.tries, latency_s=sent.latency_s)
 
     async def close(self) -> None:
         await close_pool()
 
 
 def estimated_tokens(request: Request) -> int:
-    """About how many tokens a request takes: a quarter of its characters, IMAGE_TOKENS an image, what it may write."""
+    """What a request counts towards the limit of tokens a minute before the service has said: input, and some output."""
     written = int(request.sampling.get("max_tokens", 0) or 0)
-    return len(request.text) // 4 + IMAGE_TOKENS * len(request.images) + min(written, 500)
+    return round(input_tokens(request)) + min(written, 500)
 
 
 def data_url(part: Part) -> str:
     """An image as a data URL."""
     return f"data:{part.media_type or 'image/png'};base64,{base64.b64encode(part.image).decode()}"
-
-
-def usage(said: Any) -> Usage:
-    """Token counts of a reply in either naming (prompt/completion, input/output); None where the service is silent."""
-    said = said if isinstance(said, dict) else {}
-    into = said.get("prompt_tokens_details") or said.get("input_tokens_details") or {}
-    out = said.get("completion_tokens_details") or said.get("output_tokens_details") or {}
-    cost = said.get("cost")
-    return Usage(
-        tokens_in=_int(said.get("prompt_tokens", said.get("input_tokens"))),
-        tokens_cached=_int(into.get("cached_tokens")),
-        tokens_out=_int(said.get("completion_tokens", said.get("output_tokens"))),
-        tokens_reasoning=_int(out.get("reasoning_tokens")),
-        cost_usd=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
-    )
-
-
-def _int(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from ..errors import StopSending
 from ..probe import Usage
@@ -29,23 +31,6 @@ class Limits:
 
 
 NO_LIMITS = Limits()
-
-
-@dataclass(slots=True)
-class Counts:
-    """What happened to one model's requests in this process."""
-
-    sent: int = 0
-    done: int = 0
-    failed: int = 0
-    stored: int = 0
-    retries: int = 0
-    in_flight: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost_usd: float = 0.0
-    waiting_for: str = ""
-    started: float = field(default_factory=time.monotonic)
 
 
 class Bucket:
@@ -94,7 +79,6 @@ class Meter:
         on_retry: Callable[[str, float], None] | None = None,
     ) -> None:
         self.limits = limits
-        self.counts = Counts()
         self.prices = (price_in, price_out)
         self.on_retry = on_retry or (lambda message, seconds: None)
         self._requests = Bucket(requests_per_minute * limits.share)
@@ -112,12 +96,9 @@ class Meter:
         self._check()
         now = time.monotonic()
         wait = max(self._requests.take(1, now), self._tokens.take(tokens, now))
-        if wait:
-            self.counts.waiting_for = "the limit a minute"
         while wait > 0 or self._paused_until > time.monotonic():
             await asyncio.sleep(max(wait, self._paused_until - time.monotonic()))
             wait = 0.0
-        self.counts.waiting_for = ""
         if self.limits.max_requests is not None or self.limits.max_cost_usd is not None:
             self._check()
             sent, cost = self._spend(1, 0.0)
@@ -125,17 +106,12 @@ class Meter:
                 self._total = self._spend(-1, 0.0)
                 raise StopSending(self._message("--max-requests", f"{self.limits.max_requests}"))
             self._total = (sent, cost)
-        self.counts.sent += 1
 
     def after_reply(self, usage: Usage, tokens: int = 0) -> Usage:
         """Count a reply; returns its usage with the cost filled in from the prices where it had none."""
         if usage.cost_usd is None and any(self.prices) and usage.tokens_in is not None:
             cost = (usage.tokens_in * self.prices[0] + (usage.tokens_out or 0) * self.prices[1]) / 1e6
             usage = Usage(usage.tokens_in, usage.tokens_cached, usage.tokens_out, usage.tokens_reasoning, cost)
-        c = self.counts
-        c.tokens_in += usage.tokens_in or 0
-        c.tokens_out += usage.tokens_out or 0
-        c.cost_usd += usage.cost_usd or 0.0
         used = (usage.tokens_in or 0) + (usage.tokens_out or 0)
         if used > tokens:  # what the estimate missed is owed by those who come next
             self._tokens.take(used - tokens, time.monotonic())
@@ -143,15 +119,9 @@ class Meter:
             self._total = self._spend(0, usage.cost_usd)
         return usage
 
-    def pause(self, seconds: float, message: str) -> None:
+    def pause(self, seconds: float) -> None:
         """The service asked everybody to wait."""
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)
-        self.counts.waiting_for = message
-
-    def retry(self, message: str, seconds: float) -> None:
-        """Count a try that failed and will be repeated after ``seconds``."""
-        self.counts.retries += 1
-        self.on_retry(message, seconds)
 
     def _check(self) -> None:
         if self.limits.max_requests is not None and self._total[0] >= self.limits.max_requests:
@@ -168,3 +138,31 @@ class Meter:
     def _own(self, requests: int, cost: float) -> tuple[int, float]:
         self._total = (self._total[0] + requests, self._total[1] + cost)
         return self._total
+
+
+def usage(said: Any) -> Usage:
+    """Token counts of a reply in either naming (prompt/completion, input/output); None where the service is silent."""
+    said = _object(said)
+    into = _object(said.get("prompt_tokens_details") or said.get("input_tokens_details"))
+    out = _object(said.get("completion_tokens_details") or said.get("output_tokens_details"))
+    cost = said.get("cost")
+    return Usage(
+        tokens_in=_count(said.get("prompt_tokens", said.get("input_tokens"))),
+        tokens_cached=_count(into.get("cached_tokens")),
+        tokens_out=_count(said.get("completion_tokens", said.get("output_tokens"))),
+        tokens_reasoning=_count(out.get("reasoning_tokens")),
+        cost_usd=float(cost) if _possible(cost) else None,
+    )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int | None:
+    return int(value) if _possible(value) else None
+
+
+def _possible(value: Any) -> bool:
+    """Whether a value can be what was used: a NaN in a sum would put off every limit, and a negative one would move it."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < sys.maxsize

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from ..probe import Request, Response
 from . import replies
 from .base import Backend
+from .config import ModelConfig
 from .source import source_sha256
 
 
@@ -19,7 +20,8 @@ class Oracle(Backend):
 
     local = True
 
-    def identity(self, request: Request) -> str:
+    @classmethod
+    def identity(cls, config: ModelConfig, request: Request) -> str:
         """Its own source: a corrected oracle never gets the answers of the faulty one from the store."""
         return source_sha256("harness.oracle")
 

@@ -68,21 +68,26 @@ def merge(weights: dict[str, Floats], adapter: Path) -> None:
         weights[target] = weights[target] + np.float32(scale) * (b @ a)
 
 
+def _folder(config: ModelConfig) -> Path:
+    return Path(config.options.get("folder", FOLDER))
+
+
 class Pico(Backend):
     local = True
 
     def __init__(self, config: ModelConfig, meter: Any = None) -> None:
         super().__init__(config, meter)
-        self.folder = folder = Path(config.options.get("folder", FOLDER))
+        folder = _folder(config)
         adapter = config.options.get("adapter_folder")
         self.tokens = Tokens(folder / "tokenizer.json")
         self.decoder = decoder(folder, Path(adapter) if adapter else None)
         self.cache = Cache(self.decoder.shape)
         self.lock = threading.Lock()
 
-    def identity(self, request: Request) -> str:
+    @classmethod
+    def identity(cls, config: ModelConfig, request: Request) -> str:
         """Its weights: they change with the package."""
-        return checkpoint_sha256(str(self.folder))
+        return checkpoint_sha256(str(_folder(config)))
 
     def answer(self, request: Request) -> Response:
         begun = time.perf_counter()

@@ -156,6 +156,14 @@ BEHAVIOURS: dict[str, Behaviour | str] = {
 """Name -> function, or "module:function" where it is loaded on first use."""
 
 
+def _behaviour(config: ModelConfig) -> Behaviour:
+    name = config.options.get("behaviour", "accuracy")
+    if name not in BEHAVIOURS:
+        raise BackendError(f"models.{config.name}.options.behaviour: {name!r} is unknown{near(name, BEHAVIOURS)}")
+    found = BEHAVIOURS[name]
+    return pkgutil.resolve_name(found) if isinstance(found, str) else found
+
+
 class Scripted(Backend):
     """One planted behaviour behind the interface of a model."""
 
@@ -164,19 +172,16 @@ class Scripted(Backend):
         self.options = config.options
         self.latency_s = float(self.options.get("latency_s", 0.0))
         self.local = not self.latency_s
-        name = self.options.get("behaviour", "accuracy")
-        if name not in BEHAVIOURS:
-            raise BackendError(f"models.{config.name}.options.behaviour: {name!r} is unknown{near(name, BEHAVIOURS)}")
-        found = BEHAVIOURS[name]
-        self.behaviour: Behaviour = pkgutil.resolve_name(found) if isinstance(found, str) else found
+        self.behaviour = _behaviour(config)
         self._seed = hashlib.sha256(str(self.options.get("seed", 0)).encode())
 
-    def identity(self, request: Request) -> str:
+    @classmethod
+    def identity(cls, config: ModelConfig, request: Request) -> str:
         """The truth it reads, the key it draws by, and the code it runs."""
         truth = request.truth
         facts = json.dumps([truth.expected, truth.decoy, truth.first, dict(truth.facts)], sort_keys=True, default=str)
         return "\n".join((source_sha256("harness.backends.scripted", "harness.backends.replies",
-                                        self.behaviour.__module__), _place(request), facts))
+                                        _behaviour(config).__module__), _place(request), facts))
 
     def answer(self, request: Request) -> Response:
         draw = self._draw(request)

@@ -86,25 +86,32 @@ class _Lane:
         self.cache: Cache | None = None
 
 
+@functools.cache
+def _version() -> str:
+    """Of the installed llama.cpp; "" where there is none."""
+    try:
+        return importlib.metadata.version("xllamacpp")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
 class SmolLM2(Backend):
     """The weights once a process, loaded on the first request, asked on threads of its own."""
 
     def __init__(self, config: ModelConfig, meter: Any = None) -> None:
         super().__init__(config, meter)
-        try:
-            self._version = importlib.metadata.version("xllamacpp")
-        except importlib.metadata.PackageNotFoundError:
-            raise BackendError(f"model {config.name}: xllamacpp is not installed; "
-                               "pip install 'isoprobe[local]'") from None
+        if not _version():
+            raise BackendError(f"model {config.name}: xllamacpp is not installed; pip install 'isoprobe[local]'")
         self._lanes: list[_Lane] = []
         self._loading = threading.Lock()
         self._engine: _Engine | None = None
 
-    def identity(self, request: Request) -> str:
+    @classmethod
+    def identity(cls, config: ModelConfig, request: Request) -> str:
         """The weights and what runs them."""
-        given = self.config.options.get("weights")
+        given = config.options.get("weights")
         weights = file_sha256(Path(given)) if given else SHA256
-        return f"{weights} xllamacpp {self._version}{' decoder' if request.readout in _SCORED else ''}"
+        return f"{weights} xllamacpp {_version()}{' decoder' if request.readout in _SCORED else ''}"
 
     async def complete(self, request: Request) -> Response:
         if not self._lanes:

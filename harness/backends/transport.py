@@ -28,10 +28,11 @@ from weakref import WeakKeyDictionary
 
 import httpx
 
-from ..errors import BackendError, FatalError, TransientError
+from ..errors import BackendError, FatalError, TransientError, one_line
+from ..probe import Usage
 from .config import ModelConfig
 from .connection import Reply
-from .meter import Meter
+from .meter import Meter, usage
 from .pool import Address, Pool
 
 T = TypeVar("T")
@@ -64,11 +65,12 @@ class _Unreachable(TransientError):
 
 @dataclass(frozen=True, slots=True)
 class Sent(Generic[T]):
-    """A parsed reply, the tries it took, and how long the last one lasted."""
+    """A parsed reply, the tries it took, how long the last one lasted, and what it used."""
 
     value: T
     tries: int
     latency_s: float
+    usage: Usage
 
 
 class Key:
@@ -113,7 +115,7 @@ class Transport:
     async def post(
         self, url: str, body: Mapping[str, Any], parse: Callable[[dict[str, Any]], T], *, tokens: int = 0
     ) -> Sent[T]:
-        """Send until ``parse`` accepts the reply's JSON object.
+        """Send until ``parse`` accepts the reply's JSON object. What a reply used is counted before: a refused one is paid.
 
         Args:
             parse: raises TransientError for a reply that is not whole; what it returns is the result.
@@ -127,8 +129,10 @@ class Transport:
             await self.meter.before_send(tokens)
             started = time.perf_counter()
             try:
-                value = understood(parse, await self._once(url, content))
-                return Sent(value, tries, time.perf_counter() - started)
+                data = await self._once(url, content)
+                used = self.meter.after_reply(usage(data.get("usage")), tokens)
+                self.check(data.get("error"))
+                return Sent(understood(parse, data), tries, time.perf_counter() - started, used)
             except TransientError as e:
                 last = e
             except GaveUp as e:
@@ -136,7 +140,7 @@ class Transport:
                 raise
             if tries < self.config.max_tries:
                 wait = self._wait(tries, last)
-                self.meter.retry(f"{self.config.name}: {last}", wait)
+                self.meter.on_retry(f"{self.config.name}: {last}", wait)
                 await asyncio.sleep(wait)
         if isinstance(last, _Unreachable) and self.config.max_tries > 1:
             raise FatalError(f"model {self.config.name}: nothing answers at {url} ({self.config.max_tries} tries); "
@@ -166,7 +170,6 @@ class Transport:
             raise TransientError(f"{kind} with status {reply.status}") from None
         if not isinstance(data, dict):
             raise TransientError(f"a JSON {type(data).__name__} with status {reply.status} where an object is due")
-        self.check(data.get("error"))
         return data
 
     def _address(self, url: str) -> Address:
@@ -189,7 +192,7 @@ class Transport:
 
     def fail(self, status: int, message: str, after: float | None) -> None:
         """Raise the verdict on a failure of that HTTP status (or code inside a reply)."""
-        message = _printable(message)
+        message = one_line(message, 500)
         said = f"{status}: {message}" if message else str(status)
         if status in _ADVICE:
             advice = _ADVICE[status].format(key_env=self.config.key_env or "of its key (key_env)")
@@ -208,7 +211,7 @@ class Transport:
         if error.retry_after_s is None:
             return wait
         if str(error).startswith(("429", "503", "529")):  # said to one, meant for all
-            self.meter.pause(error.retry_after_s, f"the service's Retry-After ({error.retry_after_s:.0f} s)")
+            self.meter.pause(error.retry_after_s)
         return error.retry_after_s + min(wait, 0.1 * error.retry_after_s)
 
 
@@ -243,12 +246,7 @@ def _message(raw: bytes) -> str:
     except (ValueError, AttributeError):
         if text.lstrip().startswith("<"):
             text = re.sub(r"<[^>]*>", " ", text)
-    return _printable(text)
-
-
-def _printable(text: str) -> str:
-    """One line without control characters: it may come to stand on a terminal."""
-    return re.sub(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+", " ", text[:2000]).strip()[:500]
+    return one_line(text, 500)
 
 
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = WeakKeyDictionary()

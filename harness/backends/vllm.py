@@ -47,8 +47,9 @@ class Vllm(Chat):
         super().__init__(config, meter)
         self._decisions: Decisions | None = None
 
-    def identity(self, request: Request) -> str:
-        return checkpoint_sha256(self.config.model)
+    @classmethod
+    def identity(cls, config: ModelConfig, request: Request) -> str:
+        return checkpoint_sha256(config.model)
 
     def parse(self, request: Request, data: Mapping[str, Any]) -> Response:
         """As for any chat; the provider says whether this server stops loops: 0 loops is not unknown."""

@@ -129,8 +129,8 @@ def test_a_commit_a_reply_stays_below_a_hundredth_of_a_replys_latency(tmp_path):
     with Store(tmp_path / "replies") as store:
         started = time.perf_counter()
         for n in range(1000):
-            store.claim(str(n))
-            store.put(str(n), "item", Response(text="x" * 500))
+            store.claim_many([str(n)])
+            store.put_many([(str(n), "item", Response(text="x" * 500))])
         assert (time.perf_counter() - started) / 1000 < LATENCY_S / 100
 
 

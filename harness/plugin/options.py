@@ -122,8 +122,12 @@ class Run:
         from ..backends.config import models, resolve
         from ..spec import declaration
 
-        names = self.option("model") or (list(self.replayed["models"]) if self.replayed else [DEFAULT_MODEL])
+        recorded = self.replayed["models"] if self.replayed else {}
+        names = self.option("model") or list(recorded) or [DEFAULT_MODEL]
         declared = models(declaration(self.root, "models").data)
+        # what nothing declares any more, or never did (BASE+ARM/SEED), is read again as it was asked
+        declared |= models({name: {k: v for k, v in entry.items() if k != "name"}
+                            for name, entry in recorded.items() if name not in declared})
         chosen = {name: resolve(name, declared) for name in dict.fromkeys(names)}
         if self.option("in_flight"):
             chosen = {name: replace(c, in_flight=self.option("in_flight")) for name, c in chosen.items()}

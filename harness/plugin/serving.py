@@ -29,6 +29,7 @@ def answered(run: Run, name: str) -> bool:
     """Whether each of a model's requests has its reply in the store; the first one without ends the search."""
     from .. import prompts
     from ..dispatch import Asker
+    from ..lane import key_in_store
     from ..store import Store
     from .expand import keys_of
 
@@ -37,9 +38,8 @@ def answered(run: Run, name: str) -> bool:
     with Store(run.store_path, readonly=True) as store:
         asker = Asker({name: run.models[name]}, store, run.build, prompts.compose, offline=True)
         try:
-            lane = asker.lane(name)
-            return all(store.get(lane.store_key(request)) for key in keys_of(run, None, None) if key.model == name
-                       for request in asker.requests(lane, key))
+            return all(store.get(key_in_store(run.models[name], request)) for key in keys_of(run, None, None)
+                       if key.model == name for request in asker.requests(key))
         finally:
             asker.close()
 

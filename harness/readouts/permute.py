@@ -43,7 +43,7 @@ def average(readings: Sequence[Reading]) -> Reading:
     near miss is ``orders_disagree``. A reading without a choice makes the whole one unread. Notes hold each choice.
     """
     notes: dict[str, Any] = {"order_choices": [r.choice for r in readings]}
-    for key in {k for r in readings for k in r.notes}:
+    for key in dict.fromkeys(k for r in readings for k in r.notes):
         notes[key] = next(r.notes[key] for r in readings if key in r.notes)
     missing = tuple(dict.fromkeys(m for r in readings for m in r.missing))
     slips = tuple(dict.fromkeys(m for r in readings for m in r.near_misses))

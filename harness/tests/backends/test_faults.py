@@ -12,6 +12,7 @@ from harness.backends.config import ModelConfig
 from harness.backends.meter import Limits, Meter
 from harness.backends.transport import retry_after
 from harness.errors import FatalError, StopSending
+from harness.probe import Usage
 from harness.store import encode
 from harness.tests.asking import ask, key, request
 from harness.tests.fault_server import FAULTS, FaultServer
@@ -191,12 +192,32 @@ def test_tries_count_as_requests():
         assert sum(server.received.values()) == 4
 
 
+@pytest.mark.parametrize("refused", [
+    {"choices": []},
+    {"choices": [{"finish_reason": "stop", "message": {"content": None}}]},
+    {"error": {"code": 502, "message": "upstream"}},
+], ids=["no choices", "empty", "error"])
+def test_a_reply_that_is_refused_counts_towards_max_cost_as_it_is_paid(refused):
+    with FaultServer(reply=lambda path, body: {**refused, "usage": {"prompt_tokens": 9, "cost": 0.5}}) as server:
+        with pytest.raises(StopSending, match=r"--max-cost 1 USD is reached after 2 requests and 1\.0000 USD"):
+            ask(config(server), request("json_choice"), meter=Meter(Limits(max_cost_usd=1.0)))
+        assert sum(server.received.values()) == 2
+
+
+@pytest.mark.parametrize("cost", ["NaN", "Infinity", "-1", "1e999", "true", '"1"', "null"])
+def test_a_cost_that_cannot_be_is_no_cost(cost):
+    body = ('{"choices": [{"finish_reason": "stop", "message": {"content": "A"}}], "usage": {"prompt_tokens": 9, '
+            f'"completion_tokens": {cost}, "prompt_tokens_details": [], "cost": {cost}}}}}').encode()
+    with FaultServer(reply=lambda path, asked: (200, body)) as server:
+        (reply,) = ask(config(server), request("labelled_lines"), meter=Meter(Limits(max_cost_usd=1.0)))
+        assert (reply.usage, reply.tries) == (Usage(tokens_in=9), 1)
+
+
 def test_prices_stand_in_for_a_cost_that_is_not_reported():
     with FaultServer() as server:
         meter = Meter(price_in=2.0, price_out=10.0)
         (reply,) = ask(config(server), request("json_choice"), meter=meter)
         assert reply.usage.cost_usd == pytest.approx((100 * 2 + 5 * 10) / 1e6)
-        assert meter.counts.cost_usd == reply.usage.cost_usd
 
 
 # -- secrets ---------------------------------------------------------------------------------------------------------

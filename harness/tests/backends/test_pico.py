@@ -143,8 +143,9 @@ def test_an_adapter_of_another_shape_is_an_error(tmp_path):
 def test_other_weights_never_get_the_replies_of_these(tmp_path, requests):
     for file in FOLDER.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    same = Pico(ModelConfig("pico", "pico", options={"folder": str(tmp_path)})).identity(requests[0])
+    copied = ModelConfig("pico", "pico", options={"folder": str(tmp_path)})
+    same = Pico.identity(copied, requests[0])
     checkpoint_sha256.cache_clear()
     (tmp_path / "model.safetensors").write_bytes(bytes((FOLDER / "model.safetensors").read_bytes()[:-1]) + b"\x3d")
-    other = Pico(ModelConfig("pico", "pico", options={"folder": str(tmp_path)})).identity(requests[0])
-    assert (same, other != same) == (Pico(ModelConfig("pico", "pico")).identity(requests[0]), True)
+    other = Pico.identity(copied, requests[0])
+    assert (same, other != same) == (Pico.identity(ModelConfig("pico", "pico"), requests[0]), True)

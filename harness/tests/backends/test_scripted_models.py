@@ -6,6 +6,7 @@ import pytest
 
 from harness.backends.base import create
 from harness.backends.config import ModelConfig
+from harness.backends.scripted import Scripted
 from harness.errors import BackendError
 from harness.probe import ABSTAIN, Response, Truth
 from harness.readouts.permute import read
@@ -134,8 +135,9 @@ def test_an_unknown_behaviour_names_the_nearest():
 
 
 def test_a_changed_truth_is_another_request_to_a_scripted_model():
-    backend = create(ModelConfig("m", "scripted"))
-    assert backend.identity(request(truth=Truth("A"))) != backend.identity(request(truth=Truth("B")))
+    config = ModelConfig("m", "scripted")
+    a, b = (Scripted.identity(config, request(truth=Truth(expected))) for expected in "AB")
+    assert a != b
 
 
 def test_labelled_lines_come_in_the_demanded_order():

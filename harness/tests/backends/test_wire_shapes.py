@@ -322,6 +322,12 @@ def test_a_decision_without_an_answer_is_tried_again_and_then_an_error(reply):
     assert response.error
 
 
+def test_a_label_mass_that_cannot_be_is_unavailable():
+    reply = {"answers": {"q": {"type": "choice", "choice": "A"}}, "diagnostics": {"q": {"label_mass": float("nan")}}}
+    _, response, _, _, _ = asked("decisions", "decision", server=FaultServer(reply=lambda path, body: reply))
+    assert (response.choice, response.label_mass) == ("A", None)
+
+
 def test_vllm_takes_decisions_and_chat_on_one_address():
     assert asked("vllm", "decision")[3] == "/v1/systemone"
     assert asked("vllm", "json_choice")[3] == "/v1/chat/completions"

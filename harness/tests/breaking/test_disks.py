@@ -20,6 +20,7 @@ from harness.store import Store
 from harness.tests.dispatch.project import chat_project
 from harness.tests.fault_server import FaultServer
 from harness.tests.plugin.session import UNMEASURED, environment, project, session
+from harness.tests.stored import claim, put
 
 GOLD = ("--spec", "gold-main", "--limit", "1", "--views", "table_nm", "--model", "coin")
 N = 8
@@ -191,14 +192,14 @@ def test_two_sessions_at_once_on_one_store_and_folder_send_each_request_once(tmp
 def test_a_clock_that_goes_backwards_neither_frees_a_claim_nor_loses_a_reply(tmp_path, monkeypatch):
     path = tmp_path / "replies.sqlite"
     with Store(path) as one, Store(path) as two:
-        assert "mine" == one.claim("r").state
+        assert "mine" == claim(one, "r").state
         now = time.time()
         monkeypatch.setattr(time, "time", lambda: now - 86_400)
         one.beat()
-        assert "theirs" == two.claim("r").state
-        one.put("r", "item", Response("first"))
+        assert "theirs" == claim(two, "r").state
+        put(one, "r", "item", Response("first"))
         monkeypatch.setattr(time, "time", lambda: now - 2 * 86_400)
-        one.put("r", "item", Response("second"))
+        put(one, "r", "item", Response("second"))
         assert "second" == two.get("r").text
 
 
@@ -208,21 +209,21 @@ def test_an_owner_elsewhere_whose_clock_is_ahead_keeps_its_claim(tmp_path, monke
         monkeypatch.setattr(one, "_host", "another machine")
         real = time.time
         monkeypatch.setattr(time, "time", lambda: real() + 3_600)
-        assert "mine" == one.claim("r").state
+        assert "mine" == claim(one, "r").state
         monkeypatch.setattr(time, "time", real)
-        assert "theirs" == two.claim("r").state
+        assert "theirs" == claim(two, "r").state
 
 
 @pytest.mark.parametrize("at, size", [(0, 100), (100, 3_000), (4_096, 10**6), (8_192, 4_096), (20_000, 10**6)])
-@pytest.mark.parametrize("use", [lambda s: [s.get(f"r{i}") for i in range(200)], lambda s: s.counts(),
-                                 lambda s: s.attempts("r1"), lambda s: s.by_item("item7"), lambda s: s.claim("new"),
-                                 lambda s: s.put("new", "item", Response("y")), lambda s: s.content("x")],
-                         ids=["get", "counts", "attempts", "by_item", "claim", "put", "content"])
+@pytest.mark.parametrize("use", [lambda s: [s.get(f"r{i}") for i in range(200)], lambda s: s.attempts("r1"),
+                                 lambda s: s.by_item("item7"), lambda s: claim(s, "new"),
+                                 lambda s: put(s, "new", "item", Response("y"))],
+                         ids=["get", "attempts", "by_item", "claim", "put"])
 def test_a_damaged_store_raises_nothing_but_store_errors(tmp_path, at, size, use):
     path = tmp_path / "replies.sqlite"
     with Store(path) as store:
         for i in range(200):
-            store.put(f"r{i}", f"item{i}", Response("x" * 200))
+            put(store, f"r{i}", f"item{i}", Response("x" * 200))
     data = bytearray(path.read_bytes())
     end = min(len(data), at + size)
     data[at:end] = b"\x55" * (end - at)
@@ -248,7 +249,7 @@ def test_a_file_in_the_place_of_the_stores_folder_is_a_store_error(tmp_path):
 def test_a_store_deleted_in_mid_run_loses_no_reply_of_the_running_process(tmp_path):
     path = tmp_path / "state" / "replies.sqlite"
     with Store(path) as store:
-        store.put("r", "item", Response("kept"))
+        put(store, "r", "item", Response("kept"))
         if sys.platform == "win32":
             pytest.skip("an open file cannot be deleted here")
         shutil.rmtree(path.parent)

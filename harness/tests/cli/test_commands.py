@@ -213,6 +213,38 @@ def test_a_line_that_is_no_batch_result_is_named(batch, capsys, line):
     assert "results.jsonl:1: not a line of a batch result" in capsys.readouterr().err
 
 
+def test_a_reply_with_a_line_separator_in_it_is_one_line(batch):
+    rows = [json.loads(line) for line in results(Path("out.jsonl").read_text().splitlines()).splitlines()]
+    for row in rows:
+        row["response"]["body"]["id"] = "a\u2028b\x85c\x1cd"
+    Path("results.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    assert main(["import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"]) == 0
+
+
+def test_replies_to_what_the_spec_no_longer_asks_are_refused(batch, capsys):
+    lines = Path("out.jsonl").read_text().splitlines()
+    Path("results.jsonl").write_text(results(lines), "utf-8")
+    models = Path("specs/models.yaml")
+    changed = models.read_text("utf-8").replace("    model: m\n", "    model: m\n    sampling: {seed: 1}\n", 1)
+    models.write_text(changed, "utf-8")
+    capsys.readouterr()
+    assert main(["import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"]) == 2
+    name = json.loads(lines[0])["custom_id"]
+    assert f"results.jsonl:1: custom_id {name} answers another request than gold-scope/" in capsys.readouterr().err
+
+
+def test_a_blank_reply_of_a_batch_is_an_error_and_asked_again(batch, capsys):
+    lines = Path("out.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in results(lines).splitlines()]
+    rows[0]["response"]["body"]["choices"][0] = {"finish_reason": "content_filter", "message": {"content": "\n"}}
+    Path("results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    capsys.readouterr()
+    assert main(["import", "results.jsonl", "--model", "m", "--keys", "out.jsonl.keys"]) == 1
+    assert capsys.readouterr().out.startswith(f"{len(lines) - 1:,} replies stored, 1 errors, ")
+    assert main(["export", "gold-scope", "--model", "m", "--limit", "1", "again.jsonl"]) == 0
+    assert capsys.readouterr().out.startswith("again.jsonl: 1 requests written")
+
+
 def test_an_import_without_the_keys_of_its_export_is_refused(batch, capsys):
     assert main(["import", "out.jsonl", "--model", "m", "--keys", "gone.keys"]) == 2
     assert "gone.keys: cannot be read" in capsys.readouterr().err

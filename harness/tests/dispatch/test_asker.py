@@ -8,12 +8,16 @@ import pytest
 
 from harness.backends.config import ModelConfig
 from harness.backends.meter import Limits
+from harness.classify import reply_status
 from harness.dispatch import Asker
 from harness.errors import BackendError, DataError, FatalError, StopSending, StoreError
+from harness.lane import key_in_store
+from harness.probe import Response
 from harness.readouts.permute import read
 from harness.store import Store
 from harness.tests.asking import BANDS, PNG, compose, key, request
 from harness.tests.fault_server import FaultServer
+from harness.tests.stored import counts, images
 
 
 @pytest.fixture
@@ -153,13 +157,27 @@ def test_a_failed_reply_is_an_outcome_now_and_asked_again_next_time(store):
     assert [a.responses[0].error for a in again] == [""] * 5
 
 
+@pytest.mark.parametrize("choice", [
+    {"finish_reason": "stop", "message": {"content": None, "reasoning": "I think"}},
+    {"finish_reason": "content_filter", "message": {"content": "half an ans"}},
+    {"finish_reason": "content_filter", "message": {"content": "\n  "}},
+], ids=["nothing after reasoning", "filtered", "blank"])
+def test_a_reply_that_holds_no_answer_is_an_error_of_the_provider_and_asked_again_next_time(store, choice):
+    with FaultServer(reply=lambda path, body: {"choices": [choice]}) as server:
+        (asked,) = Session(http(server), store, 1).run()
+        assert (reply_status(asked.responses[0]), sum(server.received.values())) == ("provider_error", 1)
+        server.reply = None
+        (again,) = Session(http(server), store, 1).run()
+        assert (reply_status(again.responses[0]), sum(server.received.values())) == ("usable", 2)
+
+
 def test_a_storm_of_faults_gives_the_same_replies_and_accepts_none_twice(tmp_path):
     with FaultServer() as quiet, Store(tmp_path / "a") as one:
         undisturbed = [a.responses[0].text for a in Session(http(quiet, in_flight=32), one, 300).run()]
     with FaultServer(fault_rate=0.3) as storm, Store(tmp_path / "b") as other:
         asked = Session(http(storm, in_flight=32), other, 300).run()
         assert [a.responses[0].text for a in asked] == undisturbed
-        assert other.counts() == {"answered": 300, "replies": 300, "failed": 0, "claims": 0}
+        assert counts(other) == {"answered": 300, "replies": 300, "failed": 0, "claims": 0}
         assert set(storm.answered.values()) == {1}
         assert sum(a.responses[0].tries for a in asked) == sum(storm.received.values())
 
@@ -185,7 +203,7 @@ def test_the_wrong_key_stops_every_item_of_the_model_and_sends_no_more(store):
         sent = sum(server.received.values())
         session.asker.close()
         assert sent <= 4
-        assert store.counts()["claims"] == 0
+        assert counts(store)["claims"] == 0
 
 
 def test_a_limit_keeps_what_is_there_and_stops_the_rest(store):
@@ -249,8 +267,8 @@ def test_closing_keeps_what_is_under_way(store):
         session.asker.ask(session.keys[0])
         time.sleep(0.1)
         session.asker.close(drain_s=5)
-        assert store.counts()["answered"] == sum(server.received.values())
-        assert store.counts()["claims"] == 0
+        assert counts(store)["answered"] == sum(server.received.values())
+        assert counts(store)["claims"] == 0
 
 
 def test_closing_without_patience_gives_up_what_is_under_way(store):
@@ -261,7 +279,32 @@ def test_closing_without_patience_gives_up_what_is_under_way(store):
         started = time.monotonic()
         session.asker.close(drain_s=0)
         assert time.monotonic() - started < 5
-        assert store.counts()["claims"] == 0
+        assert counts(store)["claims"] == 0
+
+
+def test_closing_ends_the_wait_for_an_item_that_is_being_built(store):
+    building, may_end, said = threading.Event(), threading.Event(), []
+
+    def build(k):
+        building.set()
+        may_end.wait(30)
+        return request("json_choice", at=k)
+
+    def wait_for_it():
+        try:
+            session.asker.ask(session.keys[0])
+        except BackendError as e:
+            said.append(str(e))
+
+    with FaultServer() as server:
+        session = Session(http(server), store, 3, build=build)
+        item = threading.Thread(target=wait_for_it, daemon=True)
+        item.start()
+        assert building.wait(10)
+        session.asker.close(drain_s=0)
+        item.join(5)
+        may_end.set()
+    assert said == [f"{key(0)}: the run was stopped before its reply came"]
 
 
 def test_asking_after_closing_says_so(store):
@@ -304,20 +347,40 @@ def test_a_replay_with_another_readout_reads_the_same_replies(store):
     assert other[0].request.readout == "option_letters"
 
 
+def test_a_replay_gives_a_failed_reply_as_it_was(store):
+    with FaultServer(status=500, message="broken") as server:
+        (first,) = Session(http(server, max_tries=1), store, 1).run()
+        (replayed,) = Session(http(server, max_tries=1), store, 1, offline=True).run()
+    assert replayed.responses == first.responses
+
+
+@pytest.mark.parametrize("config", [
+    ModelConfig("m", "hf", model="a/checkpoint-that-is-nowhere", revision="abc"),
+    ModelConfig("m", "pico", options={"folder": "/nowhere"}),
+    ModelConfig("m", "smollm2", options={"weights": "/nowhere.gguf"}),
+    ModelConfig("m", "openrouter", model="vendor/model", key_env="A_KEY_THAT_IS_NOT_SET"),
+], ids=lambda c: c.backend)
+def test_a_replay_needs_neither_weights_nor_packages_nor_a_key(store, config):
+    asked, reply = request("option_letters", at=key()), Response(text="A")
+    store.put_many([(key_in_store(config, asked), str(key()), reply)], [asked])
+    (replayed,) = Session(config, store, 1, build=lambda k: asked, offline=True).run()
+    assert replayed.responses == (reply,)
+
+
 def test_a_replay_of_what_was_never_asked_says_so(store):
     with pytest.raises(StoreError, match="ask the model again"):
         Session(SCRIPTED, store, 1, offline=True).run()
 
 
-def test_progress_counts_what_happened(store):
-    with FaultServer(fault_rate=0.3, faults=("500",)) as server:
-        session = Session(http(server, price_in=1.0), store, 30)
+def test_a_long_wait_for_a_reply_that_another_process_asks_for_is_told_once(store):
+    events = []
+    with FaultServer() as server, Store(store.path) as other:
+        session = Session(http(server), store, 1, events=events)
+        (name,) = [key_in_store(http(server), r) for r in session.asker.requests(session.keys[0])]
+        other.claim_many([name])
+        threading.Timer(3.5, lambda: other.release([name])).start()
         session.run()
-        (progress,) = session.asker.progress()
-    assert (progress.done, progress.in_flight, progress.failed, progress.from_store) == (30, 0, 0, 0)
-    assert progress.retries == server.failed["500"]
-    assert progress.tokens_in == 3000
-    assert progress.projected_usd(60) == pytest.approx(0.006)
+    assert [(e.kind, e.text) for e in events] == [("waiting", f"another process asks for {key(0)}")]
 
 
 def test_a_model_that_is_not_of_this_run_is_named(store):
@@ -335,4 +398,4 @@ def test_images_go_into_the_store_by_hash(store):
     with FaultServer() as server:
         session = Session(http(server), store, 3, build=lambda k: request("json_choice", at=k, image=PNG))
         asked = session.run()
-    assert store.image(asked[0].request.images[0].sha256) == PNG
+    assert images(store) == {asked[0].request.images[0].sha256: PNG}

@@ -31,10 +31,10 @@ def keys(n):
 class Items:
     """What the plugin does: asks keys in order, and knows which come next."""
 
-    def __init__(self, server, tmp_path, n, limits=NO_LIMITS, **config):
+    def __init__(self, server, tmp_path, n, limits=NO_LIMITS, builder=Builder, **config):
         self.keys, self.at, self.events = keys(n), 0, []
         models = {"m": http(server, readout="json_choice", **config)}
-        self.courier = Courier(Job(models, Builder(SPECS, models), tmp_path / "replies.sqlite", limits, "r"),
+        self.courier = Courier(Job(models, builder(SPECS, models), tmp_path / "replies.sqlite", limits, "r"),
                                lambda: self.keys[self.at + 1 :], self.events.append)
 
     def ask(self, key):
@@ -124,6 +124,35 @@ def test_no_courier_outlives_its_session(tmp_path, how):
         while Path(f"/proc/{courier}").exists() and time.monotonic() < until:
             time.sleep(0.05)
         assert not Path(f"/proc/{courier}").exists()
+
+
+class Slow(Builder):
+    """Takes two seconds a request, and says when it has begun."""
+
+    def __call__(self, key):
+        Path(os.environ["BUILDING"]).touch()
+        time.sleep(2)
+        return super().__call__(key)
+
+    def __reduce__(self):
+        return Slow, (self.specs, self.models)
+
+
+def test_no_courier_outlives_a_session_that_dies_while_a_request_is_built(tmp_path, monkeypatch):
+    begun = tmp_path / "begun"
+    monkeypatch.setenv("BUILDING", str(begun))
+    with FaultServer() as server:
+        items = Items(server, tmp_path, 3, builder=Slow)
+        try:
+            items.courier._tell(("now", items.keys[:1]))
+            until = time.monotonic() + 20
+            while not begun.exists() and time.monotonic() < until:
+                time.sleep(0.02)
+            assert begun.exists()
+            items.courier._out.close()  # as the end of its process does
+            assert items.courier._process.wait(20) == 0
+        finally:
+            items.courier.close(0.0)
 
 
 def test_a_session_of_a_local_and_a_served_model_asks_each_in_its_place(tmp_path):

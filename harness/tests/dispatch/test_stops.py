@@ -67,6 +67,15 @@ def test_a_limit_stops_sending_and_keeps_what_was_under_way(tmp_path, args, pric
     assert (again.status, len(again.rows())) == (0, N), again.text
 
 
+def test_a_replay_needs_neither_the_key_nor_the_declaration_of_the_model(tmp_path):
+    with FaultServer() as server:
+        folder = keyed(tmp_path / "p", server.url)
+        asked = session(folder, *GOLD, MY_KEY=SECRET)
+    (folder / "specs" / "models.yaml").write_text("models: {other: {backend: oracle}}", "utf-8")
+    again = session(folder, "--replay", "r", "--run-id", "again", "-n", "0", MY_KEY=None)
+    assert (again.status, again.results("again")) == (0, asked.results()), again.text
+
+
 HOSTILE = ("\x1b[2J\x1b]0;owned\x07", "a\x00b", "x" * 1_000_000, "</script><script>alert(1)</script>",
            "| a | b |\n|---|---|\n|1|2|",
            "\ud800\udfff", "::error::gone", "![x](http://evil.invalid/x.png)")

@@ -1,6 +1,7 @@
 """Whole sessions: however they are run, they give the same outcomes; whoever dies, nothing shrinks."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.adaptation.base import find
 from harness.backends.config import ModelConfig
 from harness.plugin.recorder import settings
 from harness.tests.fault_server import FaultServer
@@ -96,6 +98,22 @@ def pytest_runtest_call(item):
 def test_a_replay_needs_no_model_and_gives_the_same_results(serial):
     again = session(serial.folder, "--replay", "r", "--run-id", "again")
     assert (again.status, again.results("again")) == (0, serial.results())
+
+
+def test_a_run_with_an_adapter_is_replayed_without_it(tmp_path):
+    folder = project(tmp_path / "p")
+    adapter = folder / ".isoprobe" / "adapters" / "arm" / "0"
+    adapter.mkdir(parents=True)
+    (adapter / "run.json").write_text(json.dumps({"arm": {"name": "arm"}, "seed": 0, "base": "pico",
+                                                  "fingerprint": find("pico", folder).fingerprint}))
+    (adapter / "adapter_config.json").write_text(json.dumps({"r": 1, "lora_alpha": 1}))
+    (adapter / "adapter_model.safetensors").write_bytes(b"\2\0\0\0\0\0\0\0{}")  # changes no weight
+    asked = session(folder, "--spec", "gold-scope", "--limit", "1", "--views", "table_nm", "--model", "pico",
+                    "--adapter", "arm/0")
+    assert {row["model"] for row in asked.rows().values()} == {"pico+arm/0"}, asked.text
+    shutil.rmtree(adapter)
+    again = session(folder, "--replay", "r", "--run-id", "again")
+    assert (again.status, again.results("again")) == (0, asked.results()), again.text
 
 
 def test_a_failed_gate_makes_the_exit_status_1_and_says_why(serial, tmp_path):
@@ -220,6 +238,31 @@ SpectraFamily.build = lie
     folder = project(tmp_path / "p", conftest=conftest)
     found = session(folder, "--spec", "gold-main", "--limit", "1", "--views", "table_nm", "--model", "oracle")
     assert (found.status, "this request is not answerable as keyed" in found.text) == (1, True)
+
+
+def test_the_oracle_needs_no_network(tmp_path):
+    folder = project(tmp_path / "p", conftest="""
+import socket, pytest
+def closed_to_the_network(true):
+    def connect(self, address):
+        if self.family != socket.AF_UNIX:
+            raise OSError(f"no network here, not to {address}")
+        return true(self, address)
+    return connect
+def look_up(host, *more, **options):
+    raise OSError(f"no network here, not to look up {host}")
+for name in ("connect", "connect_ex"):
+    setattr(socket.socket, name, closed_to_the_network(getattr(socket.socket, name)))
+socket.getaddrinfo = look_up
+@pytest.fixture(autouse=True)
+def nothing_gets_out():
+    for ask in (lambda: socket.socket().connect(("127.0.0.1", 9)), lambda: socket.create_connection(("a.invalid", 9))):
+        with pytest.raises(OSError, match="no network here"):
+            ask()
+""")
+    done = session(folder, *GOLD, "--model", "oracle", "-n", "0")
+    rows = done.rows().values()
+    assert (done.status, len(rows), {row["correct"] for row in rows}) == (0, N, {True}), done.text
 
 
 def test_the_plugin_is_inert_where_no_probe_is_collected(tmp_path):

@@ -34,6 +34,8 @@ def row(response, reading=READ, asked=ASKED):
         (Response(text="x", finish_reason="content_filter"), "provider_error"),
         (Response(text=""), "provider_error"),
         (Response(text=" \n"), "provider_error"),
+        (Response(text="<think>hm</think>\n"), "provider_error"),
+        (Response(text="<think>hm</think>\n", choice="A"), "usable"),
         (Response(text="x"), "usable"),
         (Response(option_scores={"A": -1.0}, finish_reason="length"), "usable"),
         (Response(extra={"refusal": True}), "usable"),

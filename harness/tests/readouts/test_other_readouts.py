@@ -94,6 +94,12 @@ def test_without_probabilities_the_orders_must_agree(second, choice, slips):
     assert (got.choice, got.near_misses) == (choice, slips)
 
 
+def test_the_notes_of_an_average_stand_in_the_order_of_the_readings_whatever_the_hash_seed():
+    first, second = {f"note{n}": n for n in (3, 1, 2)}, {f"note{n}": n for n in (9, 1, 8, 7)}
+    got = average([Reading("A", notes=first), Reading("A", notes=second)])
+    assert list(got.notes) == ["order_choices", "note3", "note1", "note2", "note9", "note8", "note7"]
+
+
 def test_one_unread_order_leaves_the_whole_unread():
     assert average([Reading("A", {"A": 1.0, "B": 0.0}), Reading(None, missing=("answer",))]).choice is None
 
