@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from harness.tests.plugin import session as sessions
+
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 PAGES = sorted(p.name for p in DOCS.glob("*.md"))
@@ -108,6 +110,21 @@ def test_the_files_for_ci_parse_and_their_options_exist(name):
     assert data
     script = next(line for line in text.splitlines() if "pytest test_invariance" in line)
     assert [w for w in script.split() if w.startswith("--") and w not in options("pytest")] == []
+
+
+def gated() -> list[str]:
+    """The suites and the limit of each command that the documents judge by the profile ``ci``, once each."""
+    pages = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "ci").glob("*.yml"))]
+    lines = [line for page in pages for line in page.read_text("utf-8").splitlines() if "--gate ci" in line]
+    return sorted({" ".join(re.findall(r"--(?:spec|limit) \S+", line)) for line in lines})
+
+
+@pytest.mark.parametrize("suites", gated())
+def test_the_oracle_passes_the_ci_profile_as_the_documents_use_it(suites, tmp_path):
+    shutil.copytree(ROOT / "specs", tmp_path / "specs")
+    words = [*suites.split(), "--views", "table_nm,table_ev", "--model", "oracle", "--gate", "ci"]
+    done = sessions.session(sessions.project(tmp_path), *words)
+    assert (done.status, "UNDECIDED" in done.text, "verdicts hold" in done.text) == (0, False, True), done.text
 
 
 def test_every_page_is_in_the_table_of_contents():
