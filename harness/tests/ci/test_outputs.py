@@ -129,3 +129,10 @@ def test_the_flat_table_has_a_line_a_request_and_a_column_a_fact():
     rows = list(csv.DictReader(io.StringIO(flat([row(facts={"simulated": True}), row(view="x")]).decode())))
     assert [r["facts.simulated"] for r in rows] == ["True", ""]
     assert rows[0]["correct"] == "True"
+
+
+def test_the_mean_of_right_in_the_flat_table_is_the_share_of_attempted_requests():
+    outcomes = [row(instance="a"), row(instance="b", status="unparsed"), row(instance="c", choice="B"),
+                row(instance="d", status="lost")]
+    rows = csv.DictReader(io.StringIO(flat(outcomes).decode()))
+    assert [(r["correct"], r["right"]) for r in rows] == [("True", "1"), ("", "0"), ("False", "0"), ("", "")]

@@ -128,6 +128,18 @@ def test_export_to_csv_is_one_line_an_outcome(here):
     assert keys == {row["key"] for row in rows}
 
 
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        (("rows.csv",), "rows.csv: --to writes to the path given by --out: isoprobe export r --to csv --out rows.csv"),
+        (("--limit", "2"), "--limit chooses requests for a --model; --to writes all rows of a run"),
+    ],
+)
+def test_export_to_a_format_refuses_what_it_would_ignore(here, capsys, more, message):
+    assert main(["export", "r", "--to", "csv", *more]) == 2
+    assert (message in capsys.readouterr().err, (here / "reports/r/outcomes.csv").exists()) == (True, False)
+
+
 def test_export_to_inspect_is_one_log_a_suite_and_model(here):
     assert main(["export", "r", "--to", "inspect", "--out", "logs", "--no-images"]) == 0
     assert [2, "success"] == [len(list(Path("logs").iterdir())),

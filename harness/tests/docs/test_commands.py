@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from harness.tests.plugin import session as sessions
+from harness.tests.validity.synthetic import row
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -81,6 +82,17 @@ def test_options_of_commands_that_are_not_run_exist(page):
                 program = words[0] if words[0] == "pytest" else words[1]
                 missing = [w for w in words if w.startswith("--") and w not in options(program)]
                 assert missing == [], line
+
+
+def test_the_accuracy_by_pandas_counts_replies_that_could_not_be_read(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("pandas")
+    outcomes = [row(instance=f"i{i}", status="usable" if i % 4 else "unparsed") for i in range(24)]
+    monkeypatch.chdir(tmp_path)
+    Path("reports/first").mkdir(parents=True)
+    Path("reports/first/outcomes.jsonl").write_text("".join(o.to_json() + "\n" for o in outcomes), "utf-8")
+    (script,) = blocks("other-tools.md", "python")
+    exec(compile(script, "other-tools.md", "exec"), {})
+    assert capsys.readouterr().out.split()[-1] == "0.75"
 
 
 def test_the_python_of_the_pages_runs_on_a_run(project, monkeypatch):
