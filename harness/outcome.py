@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
+
+from .probe import RequestKey
 
 STATUSES = ("repetition", "truncated", "provider_error", "unparsed", "usable")
 """In the order of precedence of the modality paper, appendix D."""
@@ -92,12 +95,26 @@ class Outcome:
 
         Raises:
             TypeError: a column is missing, or holds something of another kind.
+            ValueError: a number is not finite, or the key is not that of the columns.
         """
         known = {k: v for k, v in row.items() if k in _KINDS}
         for name, value in known.items():
             if not isinstance(value, _KINDS[name]):
                 raise TypeError(f"{name}: {value!r:.60} is a {type(value).__name__}")
-        return cls(**known)
+        for name, kinds in _INNER.items():
+            inner = known.get(name) or ()
+            for value in inner.values() if isinstance(inner, dict) else inner:
+                if type(value) not in kinds:
+                    raise TypeError(f"{name}: {value!r:.60} in it is a {type(value).__name__}")
+        shares = known.get("probabilities") or {}
+        for name, value in (*((n, known.get(n)) for n in _NUMBERS), *(("probabilities", v) for v in shares.values())):
+            if value is not None and not -MOST <= value <= MOST:  # NaN is not either
+                raise ValueError(f"{name}: {value!r:.60} is not a finite number")
+        made = cls(**known)
+        key = RequestKey(made.spec, made.task, made.instance, made.variant, made.view, made.template, made.repeat, made.model)
+        if made.key != str(key):
+            raise ValueError(f"key: {made.key!r:.200} is not that of the columns, {str(key)!r:.200}")
+        return made
 
 
 _line = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
@@ -109,6 +126,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     for f in dataclasses.fields(Outcome)
 }
 """Column -> the builtins it may hold."""
+_INNER: dict[str, tuple[type, ...]] = {
+    "options": (str,), "missing": (str,), "near_misses": (str,), "claims": (str,), "probabilities": (float, int)}
+_NUMBERS = tuple(name for name, kinds in _KINDS.items() if int in kinds)
+MOST = sys.float_info.max
 _values = attrgetter(*_KINDS)
 
 
