@@ -202,7 +202,7 @@ def _bar(number: highlights.Number) -> dict[str, float | None] | None:
 
 def _failures(document: Document) -> Iterator[dict[str, str]]:
     for f in highlights.failures(document):
-        query = {**f.where, "answer": "wrong" if f.wrong else "unreadable"}
+        query = {**f.where, "answer": "not-right"}
         said = ", ".join(plain(v) if k != "wording" else f"{v} words" for k, v in f.where.items())
         unreadable = f", {f.unreadable} not readable" if f.unreadable else ""
         yield {
