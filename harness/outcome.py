@@ -106,14 +106,16 @@ class Outcome:
             for value in inner.values() if isinstance(inner, dict) else inner:
                 if type(value) not in kinds:
                     raise TypeError(f"{name}: {value!r:.60} in it is a {type(value).__name__}")
-        shares = known.get("probabilities") or {}
-        for name, value in (*((n, known.get(n)) for n in _NUMBERS), *(("probabilities", v) for v in shares.values())):
-            if value is not None and not -MOST <= value <= MOST:  # NaN is not either
+        numbers = [(name, known.get(name)) for name in _NUMBERS]
+        numbers += [("probabilities", share) for share in (known.get("probabilities") or {}).values()]
+        for name, value in numbers:
+            if value is not None and not -_MOST <= value <= _MOST:  # NaN is not either
                 raise ValueError(f"{name}: {value!r:.60} is not a finite number")
         made = cls(**known)
-        key = RequestKey(made.spec, made.task, made.instance, made.variant, made.view, made.template, made.repeat, made.model)
-        if made.key != str(key):
-            raise ValueError(f"key: {made.key!r:.200} is not that of the columns, {str(key)!r:.200}")
+        key = str(RequestKey(made.spec, made.task, made.instance, made.variant, made.view, made.template, made.repeat,
+                             made.model))
+        if made.key != key:
+            raise ValueError(f"key: {made.key!r:.200} is not that of the columns, {key!r:.200}")
         return made
 
 
@@ -128,8 +130,9 @@ _KINDS: dict[str, tuple[type, ...]] = {
 """Column -> the builtins it may hold."""
 _INNER: dict[str, tuple[type, ...]] = {
     "options": (str,), "missing": (str,), "near_misses": (str,), "claims": (str,), "probabilities": (float, int)}
+"""The same for what stands in a list or mapping."""
 _NUMBERS = tuple(name for name, kinds in _KINDS.items() if int in kinds)
-MOST = sys.float_info.max
+_MOST = sys.float_info.max
 _values = attrgetter(*_KINDS)
 
 

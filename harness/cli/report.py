@@ -63,5 +63,5 @@ def _refuse_another_run(out: Path, run: Mapping[str, Any]) -> None:
     held = read_run(out) if (out / RUN).exists() else {}
     same = held.get("runs") == run["runs"] if "runs" in run else held == run
     if not same:
-        raise RunError(f"{out}: holds run {held.get('id', '?')!r}, whose rows would be lost, and not an earlier report of the "
-                       "same runs; name another folder with --out, or move this one away")
+        raise RunError(f"{out}: holds run {held.get('id', '?')!r}, whose rows would be lost, and not an earlier report of "
+                       "the same runs; name another folder with --out, or move this one away")

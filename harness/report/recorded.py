@@ -38,7 +38,7 @@ def load(folder: Path) -> Recorded:
     """A run with one outcome for each of its keys, those without a reply as ``lost``.
 
     Raises:
-        RunError: see :func:`read_run`, :func:`read_outcomes`, :func:`read_keys`; or run.json holds something of another kind.
+        RunError: see :func:`read_run`, :func:`read_outcomes`, :func:`read_keys`; or run.json is not of ``SHAPE``.
     """
     run = read_run(folder)
     _check(run, SHAPE, f"{folder / RUN}: ")
@@ -86,8 +86,8 @@ def read_keys(folder: Path) -> list[str]:
             if line:
                 keys.append(str(RequestKey.parse(line.decode("utf-8"))))
         except ValueError as error:
-            raise RunError(f"{path}:{number}: not the key of a request ({error}); delete the line, or run again with the same "
-                           "run id") from None
+            raise RunError(f"{path}:{number}: not the key of a request ({error}); delete the line, or run again with the "
+                           "same run id") from None
     return keys
 
 
