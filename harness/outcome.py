@@ -109,7 +109,7 @@ class Outcome:
         numbers = [(name, known.get(name)) for name in _NUMBERS]
         numbers += [("probabilities", share) for share in (known.get("probabilities") or {}).values()]
         for name, value in numbers:
-            if value is not None and not -_MOST <= value <= _MOST:  # NaN is not either
+            if value is not None and not finite(value):
                 raise ValueError(f"{name}: {value!r:.60} is not a finite number")
         made = cls(**known)
         key = str(RequestKey(made.spec, made.task, made.instance, made.variant, made.view, made.template, made.repeat,
@@ -132,8 +132,12 @@ _INNER: dict[str, tuple[type, ...]] = {
     "options": (str,), "missing": (str,), "near_misses": (str,), "claims": (str,), "probabilities": (float, int)}
 """The same for what stands in a list or mapping."""
 _NUMBERS = tuple(name for name, kinds in _KINDS.items() if int in kinds)
-_MOST = sys.float_info.max
 _values = attrgetter(*_KINDS)
+
+
+def finite(value: float) -> bool:
+    """Whether a sum can be taken: not NaN, not infinite, and no integer above every float."""
+    return -sys.float_info.max <= value <= sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
