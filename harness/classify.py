@@ -11,7 +11,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .outcome import STATUSES, Outcome
+from .outcome import STATUSES, Outcome, finite
 from .probe import ABSTAIN, Reading, Request, Response, View
 from .readouts.text import without_thinking
 
@@ -136,10 +136,9 @@ def builtin(value: Any) -> Any:
 
 
 def _total(values: Sequence[Any]) -> Any:
-    if len(values) == 1:  # a model asked once, nearly always
-        return builtin(values[0])
-    known = [builtin(v) for v in values if v is not None]
-    return sum(known) if known else None
+    """The sum of what services said; a number that no sum can be taken of is not known."""
+    known = [v for v in map(builtin, values) if v is not None and finite(v)]
+    return (known[0] if len(known) == 1 else sum(known)) if known else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -4,7 +4,8 @@ A gate passes only on evidence. It *fails* when its bound is missed, or when an 
 has not one usable reply; it is *undecided* when there is no data, too few instances, no interval where one is asked
 for, or when requests were lost. Undecided counts as failed unless the gate says ``undecided: pass``.
 
-``where: {task: "*"}`` gives one verdict for each task, so that a task that always fails can't hide behind a mean.
+``where: {task: "*"}`` gives one verdict for each task, so that a task that always fails can't hide behind a mean. Where a
+metric compares with a reference, such as the nm table, that one gets no verdict.
 """
 
 from __future__ import annotations
@@ -150,17 +151,35 @@ def failed(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def _each(gate: Gate, rows: Rows) -> list[Gate]:
-    """The gate itself, or one for each combination of values of its ``"*"`` columns among the rows."""
+    """The gate itself, or one for each combination of values of its ``"*"`` columns among the rows.
+
+    Without any value it keeps its ``"*"``, which no request has: it was not measured.
+    """
     for column, value in gate.where.items():
         if value == EACH:
             others = {c: v for c, v in gate.where.items() if v != EACH}
             return [
                 part
-                for found in rows.where(others).distinct(column)
+                for found in _values(gate, column, rows.where(others))
                 for part in _each(replace(gate, name=f"{gate.name} [{column}={found}]",
                                           where={**gate.where, column: found}), rows)
-            ] or [replace(gate, where=others)]
+            ] or [gate]
     return [gate]
+
+
+def _values(gate: Gate, column: str, rows: Rows) -> list[Any]:
+    """What ``"*"`` stands for: the values that occur, less None, which is none, and less the one that the metric compares
+    the others with, which makes no pair. Both stay where they hide what a gate must not pass: lost requests, whose value
+    nobody knows, and a reference that failed itself."""
+    metric = load(gate.metric)
+    reference = metric.settings.get("reference") if metric.settings.get("column") == column else None
+
+    def judged(value: Any) -> bool:
+        if value not in (None, reference):
+            return True
+        part = rows.where({column: value})
+        return bool(part.among("status", LOST).any()) or (value is not None and bool(_dead_arm(metric, part)))
+    return [value for value in rows.distinct(column) if judged(value)]
 
 
 def _verdict(gate: Gate, model: str, rows: Rows, resamples: Resamples) -> Verdict:

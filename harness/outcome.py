@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
+
+from .probe import RequestKey
 
 STATUSES = ("repetition", "truncated", "provider_error", "unparsed", "usable")
 """In the order of precedence of the modality paper, appendix D."""
@@ -92,12 +95,28 @@ class Outcome:
 
         Raises:
             TypeError: a column is missing, or holds something of another kind.
+            ValueError: a number is not finite, or the key is not that of the columns.
         """
         known = {k: v for k, v in row.items() if k in _KINDS}
         for name, value in known.items():
             if not isinstance(value, _KINDS[name]):
                 raise TypeError(f"{name}: {value!r:.60} is a {type(value).__name__}")
-        return cls(**known)
+        for name, kinds in _INNER.items():
+            inner = known.get(name) or ()
+            for value in inner.values() if isinstance(inner, dict) else inner:
+                if type(value) not in kinds:
+                    raise TypeError(f"{name}: {value!r:.60} in it is a {type(value).__name__}")
+        numbers = [(name, known.get(name)) for name in _NUMBERS]
+        numbers += [("probabilities", share) for share in (known.get("probabilities") or {}).values()]
+        for name, value in numbers:
+            if value is not None and not finite(value):
+                raise ValueError(f"{name}: {value!r:.60} is not a finite number")
+        made = cls(**known)
+        key = str(RequestKey(made.spec, made.task, made.instance, made.variant, made.view, made.template, made.repeat,
+                             made.model))
+        if made.key != key:
+            raise ValueError(f"key: {made.key!r:.200} is not that of the columns, {key!r:.200}")
+        return made
 
 
 _line = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
@@ -109,7 +128,16 @@ _KINDS: dict[str, tuple[type, ...]] = {
     for f in dataclasses.fields(Outcome)
 }
 """Column -> the builtins it may hold."""
+_INNER: dict[str, tuple[type, ...]] = {
+    "options": (str,), "missing": (str,), "near_misses": (str,), "claims": (str,), "probabilities": (float, int)}
+"""The same for what stands in a list or mapping."""
+_NUMBERS = tuple(name for name, kinds in _KINDS.items() if int in kinds)
 _values = attrgetter(*_KINDS)
+
+
+def finite(value: float) -> bool:
+    """Whether a sum can be taken: not NaN, not infinite, and no integer above every float."""
+    return -sys.float_info.max <= value <= sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ def _explain(file: YamlFile, error: Any) -> list[Problem]:
     if kind == "additionalProperties":
         known = schema.get("properties", {})
         unknown = [k for k in error.instance if k not in known]
-        return [file.problem((*path, k), f"unknown property{near(k, known)}") for k in unknown]
+        return [file.problem((*path, k), _plain_boolean(k) or f"unknown property{near(k, known)}") for k in unknown]
     if kind == "required":
         missing = [k for k in error.validator_value if k not in error.instance]
         return [file.problem(path, f"{k!r} is missing") for k in missing if repr(k) in error.message]
@@ -168,6 +168,14 @@ def _explain(file: YamlFile, error: Any) -> list[Problem]:
     else:
         message = error.message if len(error.message) < 200 else error.message[:200] + "..."
     return [file.problem(path, message)]
+
+
+def _plain_boolean(key: Any) -> str:
+    """What to say of a key that YAML 1.1 has made a boolean of, or ""."""
+    if not isinstance(key, bool):
+        return ""
+    words = "on, yes and true" if key else "off, no and false"
+    return f"plain {words} are read as {str(key).lower()}; write the name in quotes, e.g. \"{'on' if key else 'off'}\""
 
 
 def _short(value: Any) -> str:

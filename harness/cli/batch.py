@@ -81,13 +81,14 @@ def reachable(config: ModelConfig) -> ModelConfig:
 
 def keys_of_run(name: str, reports: Path) -> list[RequestKey]:
     """The keys of a run's requests; none where there is no such run."""
-    from ..report.run import KEYS, find_run
+    from ..report.recorded import read_keys
+    from ..report.run import find_run
 
     try:
         folder = find_run(name, reports)
     except RunError:
         return []
-    return [RequestKey.parse(line) for line in (folder / KEYS).read_text("utf-8").splitlines()]
+    return [RequestKey.parse(key) for key in read_keys(folder)]
 
 
 def names_in(path: Path) -> list[str]:

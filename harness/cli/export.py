@@ -42,6 +42,12 @@ def run(args: argparse.Namespace) -> int:
             raise RunError("with --model, a file to write the requests to must be named: "
                            "isoprobe export SPEC --model M OUT.jsonl")
         return export(args)
+    if args.file is not None:
+        raise RunError(f"{args.file}: --to writes to the path given by --out: "
+                       f"isoprobe export {args.what} --to {args.to} --out {args.file}")
+    for name, default in (("views", None), ("limit", None), ("repeat", 1)):
+        if getattr(args, name) != default:
+            raise RunError(f"--{name} chooses requests for a --model; --to writes all rows of a run")
     from ..report import evidence
     from ..report.document import build
     from ..report.inspect_log import logs
@@ -64,17 +70,22 @@ def run(args: argparse.Namespace) -> int:
 
 
 def flat(outcomes: Any) -> bytes:
-    """One line an outcome: its columns, ``facts.NAME`` for each fact, and JSON where a value is a list or mapping."""
-    from ..outcome import Outcome
+    """One line an outcome: its columns, ``facts.NAME`` for each fact, and JSON where a value is a list or mapping.
+
+    ``right`` is what a mean can be taken of, as reports do: 1, or 0 for any other reply, and empty for a lost request.
+    ``correct`` is empty for each reply that could not be read, which a mean would leave out.
+    """
+    from ..outcome import LOST, Outcome
 
     rows = [o.to_row() if isinstance(o, Outcome) else dict(o) for o in outcomes]
     facts = sorted({name for row in rows for name in row["facts"]})
     columns = [c for c in (rows[0] if rows else ()) if c != "facts"]
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*columns, *(f"facts.{name}" for name in facts)])
+    writer.writerow([*columns, "right", *(f"facts.{name}" for name in facts)])
     for row in rows:
-        writer.writerow([*(_cell(row[c]) for c in columns), *(_cell(row["facts"].get(name)) for name in facts)])
+        right = "" if row["status"] == LOST else int(row["status"] == "usable" and row["correct"] is True)
+        writer.writerow([*(_cell(row[c]) for c in columns), right, *(_cell(row["facts"].get(name)) for name in facts)])
     return out.getvalue().encode()
 
 

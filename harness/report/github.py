@@ -14,7 +14,7 @@ from ..gates import failed
 from ..outcome import Verdict
 from .document import Document, data_kind
 from .highlights import failures, numbers
-from .text import markdown, plain, show
+from .text import LONG, markdown, plain, show
 
 ANNOTATIONS = 10
 """GitHub shows ten errors a step."""
@@ -23,12 +23,20 @@ SUMMARY_BYTES = 900_000
 
 
 def announce(document: Document, environ: Mapping[str, str] = os.environ, say: Callable[[str], object] = print) -> None:
-    """Append to the job summary and print annotations, where there is someone to see them."""
+    """Append to the job summary and print annotations, where there is someone to see them.
+
+    A summary that cannot be written is a warning: the report is written, and its verdicts stand.
+    """
     path = environ.get("GITHUB_STEP_SUMMARY")
+    on_github = environ.get("GITHUB_ACTIONS") == "true"
     if path:
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(summary(document))
-    if environ.get("GITHUB_ACTIONS") == "true":
+        try:
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(summary(document))
+        except OSError as error:
+            said = f"GITHUB_STEP_SUMMARY: {path} cannot be written ({error.strerror}); report.md holds the same"
+            say(f"::warning title=isoprobe::{_data(plain(said))}" if on_github else f"warning: {plain(said)}")
+    if on_github:
         for line in annotations(document):
             say(line)
 
@@ -50,7 +58,7 @@ def summary(document: Document) -> str:
                     "| gate | model | verdict | why |",
                     "|---|---|---|---|",
                     *(
-                        f"| {markdown(v.gate.name)} | {markdown(v.model)} | {v.result} | {markdown(v.message)} |"
+                        f"| {markdown(v.gate.name)} | {markdown(v.model)} | {v.result} | {markdown(v.message, LONG)} |"
                         for v in bad
                     ),
                 ]

@@ -104,7 +104,7 @@ def failures(document: Document, most: int = 6) -> list[Failure]:
         wrong = len(cell) - unreadable - int(cell.correct.sum())
         if len(cell) >= min(FEWEST, len(document.rows)) and wrong + unreadable:
             where = {"spec": spec, "task": task, "view": view, "model": model}
-            if wording == "energy":
+            if len(rows.where(where).distinct("wording")) > 1:
                 where["wording"] = wording
             found.append(Failure(where, wrong, unreadable, len(cell)))
     found.sort(key=lambda f: (-f.share, -f.requests, sorted(f.where.items())))

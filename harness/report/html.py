@@ -28,7 +28,7 @@ from . import explorer, highlights, provenance, svg
 from .document import Document, data_kind
 from .evidence import NONE, Evidence
 from .figures import FIGURES
-from .text import LEGEND, NO_DATA, plain, show
+from .text import LEGEND, LONG, NO_DATA, plain, show
 
 PAGE_BYTES = 29_500_000
 """What a page may weigh; pictures give way."""
@@ -122,7 +122,7 @@ def _values(document: Document, figures: Mapping[str, bytes]) -> dict[str, Any]:
         "models": [plain(m) for m in rows.distinct("model")],
         "specs": list(_specs(document)),
         "simulated": [plain(s) for s in document.simulated],
-        "notes": [plain(n) for n in document.notes],
+        "notes": [plain(n, LONG) for n in document.notes],
         "verdicts": document.verdicts,
         "bad": bad,
         "held": [v for v in document.verdicts if v not in bad],
@@ -202,7 +202,7 @@ def _bar(number: highlights.Number) -> dict[str, float | None] | None:
 
 def _failures(document: Document) -> Iterator[dict[str, str]]:
     for f in highlights.failures(document):
-        query = {**f.where, "answer": "wrong" if f.wrong else "unreadable"}
+        query = {**f.where, "answer": "not-right"}
         said = ", ".join(plain(v) if k != "wording" else f"{v} words" for k, v in f.where.items())
         unreadable = f", {f.unreadable} not readable" if f.unreadable else ""
         yield {
@@ -231,7 +231,7 @@ def _table(table: Table, figures: Mapping[str, bytes]) -> dict[str, Any]:
     return {
         "name": re.sub(r"\W", "_", table.name),
         "title": plain(table.title),
-        "note": plain(table.note, 2000),
+        "note": plain(table.note, LONG),
         "source": plain(table.source),
         "figures": drawn,
         "columns": [{"text": plain(c), "number": n} for c, n in zip(table.columns, numeric, strict=True)],

@@ -14,9 +14,10 @@ from tabulate import tabulate
 from ..gates import failed
 from ..outcome import LOST, Estimate, Table
 from .document import Document, data_kind
-from .text import LEGEND, markdown, show
+from .text import LEGEND, LONG, markdown, show
 
-_SECRET = re.compile(r"api_?key|secret|password|authorization|bearer|credential|access_?token", re.IGNORECASE)
+_SECRET = re.compile(r"api_?key|secret|passw|authorization|bearer|credential|token(?!s|iz)", re.IGNORECASE)
+"""Names of what may be a secret; max_tokens and tokenizer are none."""
 
 
 def write(document: Document) -> dict[str, bytes]:
@@ -28,7 +29,7 @@ def _parts(document: Document) -> Iterator[str]:
     run = document.run
     yield f"# Report of run {markdown(str(run.get('id', '')))}"
     yield _what_was_run(document)
-    yield from (f"> {markdown(note)}" for note in document.notes)
+    yield from (f"> {markdown(note, LONG)}" for note in document.notes)
     if document.verdicts:
         yield "## Gates"
         yield _verdicts(document)
@@ -37,7 +38,7 @@ def _parts(document: Document) -> Iterator[str]:
     for table in document.tables:
         yield f"### {markdown(table.title)}"
         yield table_text(table)
-        yield markdown(table.note)
+        yield markdown(table.note, LONG)
         yield f"*Like {markdown(table.source)}; `tables/{table.name}.csv`.*" if table.source else \
               f"*`tables/{table.name}.csv`.*"
     yield "## Provenance"
@@ -99,7 +100,7 @@ def _grid(columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Sequen
 
 
 def _cell(value: Any) -> str:
-    return markdown(value) if isinstance(value, str) else show(value)
+    return markdown(value, LONG) if isinstance(value, str) else show(value)
 
 
 def _provenance(document: Document) -> Iterator[str]:
@@ -122,6 +123,8 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
                 yield name, "(not shown)"
             else:
                 yield from _flat(inner, name)
+    elif isinstance(value, list | tuple) and any(isinstance(v, Mapping | list | tuple) for v in value):
+        yield from _flat(dict(enumerate(value)), path)
     elif isinstance(value, list | tuple):
         yield path, ", ".join(str(v) for v in value)
     else:

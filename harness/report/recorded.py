@@ -14,7 +14,15 @@ from ..errors import RunError
 from ..outcome import LOST, Outcome
 from ..probe import RequestKey
 from ..rows import unique
-from .run import KEYS, read_outcomes, read_run
+from .run import KEYS, RUN, read_outcomes, read_run
+
+EACH = "*"
+SHAPE: dict[str, Any] = {
+    "seed": int, "resamples": int, "interval": str, "gate": str, "packages": {}, "notes": [str],
+    "specs": {EACH: {"dataset": {}, "tables": [str]}}, "models": {EACH: {}},
+}
+"""What stands in run.json where readers look into it; each may be absent or null. EACH stands for all names."""
+_SAID = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +38,15 @@ def load(folder: Path) -> Recorded:
     """A run with one outcome for each of its keys, those without a reply as ``lost``.
 
     Raises:
-        RunError: see :func:`read_run`, :func:`read_outcomes`.
+        RunError: see :func:`read_run`, :func:`read_outcomes`, :func:`read_keys`; or run.json is not of ``SHAPE``.
     """
     run = read_run(folder)
+    _check(run, SHAPE, f"{folder / RUN}: ")
     rows, notes = read_outcomes(folder)
     outcomes = unique(rows)
     if len(outcomes) < len(rows):
         notes.append(f"{len(rows) - len(outcomes)} requests were recorded more than once; the last reply counts")
-    keys = folder / KEYS
-    if keys.exists():
-        outcomes += lost_outcomes(keys.read_text("utf-8").splitlines(), outcomes)
+    outcomes += lost_outcomes(read_keys(folder), outcomes)
     lost = sum(o.status == LOST for o in outcomes)
     if lost:
         notes.append(f"{lost} of {len(outcomes)} requests have no reply and are lost; run again with the same run id "
@@ -47,11 +54,48 @@ def load(folder: Path) -> Recorded:
     return Recorded(run, tuple(outcomes), tuple(notes))
 
 
+def _check(value: Any, shape: Any, place: str) -> None:
+    kind = type(shape) if isinstance(shape, dict | list) else shape
+    if not isinstance(value, kind):
+        raise RunError(f"{place}{value!r:.60} is not {_SAID[kind]}; restore it, or run again")
+    if isinstance(shape, list):
+        for i, inner in enumerate(value):
+            _check(inner, shape[0], f"{place}{i}: ")
+    elif isinstance(shape, dict):
+        for name in value if EACH in shape else shape:
+            if value.get(name) is not None:
+                _check(value[name], shape.get(EACH, shape.get(name)), f"{place}{name}: ")
+
+
+def read_keys(folder: Path) -> list[str]:
+    """The keys of all requests of a run; none where it has no keys.txt.
+
+    Raises:
+        RunError: a line is no key.
+    """
+    path = folder / KEYS
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror}); restore it, or run again with the same run id") from None
+    keys = []
+    for number, line in enumerate(lines, 1):
+        try:
+            if line:
+                keys.append(str(RequestKey.parse(line.decode("utf-8"))))
+        except ValueError as error:
+            raise RunError(f"{path}:{number}: not the key of a request ({error}); delete the line, or run again with the "
+                           "same run id") from None
+    return keys
+
+
 def lost_outcomes(expected: Iterable[str], outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """A ``lost`` outcome for each expected key without one. What tables and gates filter by is taken from the other
-    views of the same variant and from the other variants in the same view, as far as there are any."""
+    """A ``lost`` outcome for each expected key without one (see :func:`read_keys`). What tables and gates filter by is taken
+    from the other views of the same variant and from the other variants in the same view, as far as there are any."""
     have = {o.key for o in outcomes}
-    missing = sorted({k for k in expected if k} - have)
+    missing = sorted(set(expected) - have)
     if not missing:
         return []
     variants: dict[tuple[str, ...], Outcome] = {}
@@ -63,10 +107,7 @@ def lost_outcomes(expected: Iterable[str], outcomes: Sequence[Outcome]) -> list[
 
 
 def _lost(text: str, variants: Mapping[tuple[str, ...], Outcome], views: Mapping[tuple[str, str], Outcome]) -> Outcome:
-    try:
-        key = RequestKey.parse(text)
-    except ValueError as error:
-        raise RunError(f"{KEYS}: {error}") from None
+    key = RequestKey.parse(text)
     asked = variants.get((key.spec, key.task, key.instance, key.variant)) or variants.get(
         (key.spec, key.task, key.variant))
     shown = views.get((key.spec, key.view))

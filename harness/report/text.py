@@ -19,6 +19,8 @@ LEGEND = {
                "about 3.7 / n of them could still differ.",
     NO_DATA: f"{NO_DATA} no data, or for an interval: it cannot be had (one instance, or too few with data).",
 }
+LONG = 2000
+"""Characters of what the report itself says: notes, verdicts. A name ends earlier."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _MARKDOWN = re.compile(r"([\\`*|\[\]~])")
 _CREDENTIALS = re.compile(r"(\w+://)[^/\s@]+@")
@@ -33,9 +35,9 @@ def plain(text: str, limit: int = 300) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def markdown(text: str) -> str:
+def markdown(text: str, limit: int = 300) -> str:
     """``plain`` text in which nothing is markup, neither of Markdown nor of HTML."""
-    escaped = _MARKDOWN.sub(r"\\\1", html.escape(plain(text), quote=False))
+    escaped = _MARKDOWN.sub(r"\\\1", html.escape(plain(text, limit), quote=False))
     return re.sub(r"^(#+|[-+>=]|\d+[.)])(?=\s|$)", r"\\\1", escaped)
 
 

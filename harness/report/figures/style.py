@@ -170,9 +170,11 @@ def interval_of(cell: Any) -> tuple[float, float] | None:
 
 
 def legend(axes: Axes, **more: Any) -> None:
-    """A legend with each label once, below the axes."""
-    handles, labels = axes.get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
+    """A legend below the figure with each label of any of its axes once: not every panel shows every line."""
+    once: dict[str, Any] = {}
+    for panel in axes.figure.axes:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            once.setdefault(label, handle)
     if once:
         axes.figure.legend(once.values(), once.keys(), loc="outside lower center", ncols=more.pop("ncols", 4), **more)
 

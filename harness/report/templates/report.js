@@ -91,7 +91,7 @@ function verdictNode(i) {
 const FILTERS = ["spec", "task", "view", "model", "answer", "flipped", "status", "cut", "wording", "template"];
 const NAMES = { spec: "suite", answer: "answer", flipped: "between views" };
 const ANSWERS = {
-  right: "right", wrong: "wrong", abstained: "abstained", "abstained-wrongly": "abstained wrongly",
+  right: "right", "not-right": "not right", wrong: "wrong", abstained: "abstained", "abstained-wrongly": "abstained wrongly",
   "should-abstain": "should have abstained", unreadable: "not readable", "confident-wrong": "wrong at 0.9 or more",
 };
 let state = { page: 0, sort: "", down: false };
@@ -166,6 +166,7 @@ function passes(query) {
     else if (name === "answer") {
       tests.push({
         right: (i) => D.right[i] === 1,
+        "not-right": (i) => D.right[i] !== 1 && get("status", i) !== "lost",
         wrong: (i) => D.right[i] === 0,
         abstained: (i) => D.abstained[i] === 1,
         "abstained-wrongly": (i) => D.abstained[i] === 1 && D.right[i] === 0,

@@ -66,6 +66,21 @@ def test_the_job_summary_is_appended_to(tmp_path):
     assert "right on core variants" in text
 
 
+@pytest.mark.parametrize("on_github, start", [("", "warning: "), ("true", "::warning title=isoprobe::")])
+def test_a_job_summary_that_cannot_be_written_is_a_warning(tmp_path, on_github, start):
+    said = []
+    environ = {"GITHUB_STEP_SUMMARY": str(tmp_path / "none" / "summary.md"), "GITHUB_ACTIONS": on_github}
+    github.announce(document([row()], gates=[]), environ, said.append)
+    assert said == [f"{start}GITHUB_STEP_SUMMARY: {tmp_path}/none/summary.md cannot be written (No such file or directory); "
+                    "report.md holds the same"]
+
+
+def test_the_job_summary_says_all_of_a_long_verdict():
+    made = document(answered(right_with(0.3), n=4), gates=[GATES[0]])
+    (verdict,) = made.verdicts
+    assert "x" * 900 in github.summary(replace(made, verdicts=(replace(verdict, message="x" * 900),)))
+
+
 def test_a_huge_summary_stays_below_what_github_takes():
     outcomes = [replace(o, model=f"m{k}") for k in range(3) for o in answered(right_with(0.3), n=2)]
     made = document(outcomes[:20], gates=[{**GATES[0], "name": "n" * 280}])
@@ -129,3 +144,10 @@ def test_the_flat_table_has_a_line_a_request_and_a_column_a_fact():
     rows = list(csv.DictReader(io.StringIO(flat([row(facts={"simulated": True}), row(view="x")]).decode())))
     assert [r["facts.simulated"] for r in rows] == ["True", ""]
     assert rows[0]["correct"] == "True"
+
+
+def test_the_mean_of_right_in_the_flat_table_is_the_share_of_attempted_requests():
+    outcomes = [row(instance="a"), row(instance="b", status="unparsed"), row(instance="c", choice="B"),
+                row(instance="d", status="lost")]
+    rows = csv.DictReader(io.StringIO(flat(outcomes).decode()))
+    assert [(r["correct"], r["right"]) for r in rows] == [("True", "1"), ("", "0"), ("False", "0"), ("", "")]

@@ -64,6 +64,36 @@ def test_report_merges_two_runs_of_the_same_keys_into_one_outcome_each(here):
     assert lines[0] == lines[1]
 
 
+def test_report_merges_the_same_runs_into_one_folder_again(here):
+    shutil.copytree("reports/r", "reports/s")
+    merged = ["report", "r", "s", "--out", "reports/both", "--no-figures"]
+    assert (main(merged), main(merged)) == (0, 0)
+
+
+@pytest.mark.parametrize("out", ["reports/precious", "reports/r", "{here}/reports/s", "reports/../reports/s"])
+def test_report_writes_over_no_run_but_an_earlier_merge_of_the_same_runs(here, capsys, out):
+    for name in ("s", "precious"):
+        shutil.copytree("reports/r", here / "reports" / name)
+    before = {p: p.read_bytes() for p in here.glob("reports/*/*") if p.is_file()}
+    assert main(["report", "r", "s", "--out", out.format(here=here), "--no-figures"]) == 2
+    assert "holds run 'r', whose rows would be lost" in capsys.readouterr().err
+    assert before == {p: p.read_bytes() for p in here.glob("reports/*/*") if p.is_file()}
+
+
+def test_report_of_one_run_writes_into_its_folder_however_that_is_spelled(here):
+    rows = (here / "reports" / "r" / "outcomes.jsonl").read_bytes()
+    assert main(["report", "r", "--out", str(here / "reports" / "r"), "--no-figures"]) == 0
+    assert (here / "reports" / "r" / "outcomes.jsonl").read_bytes() == rows
+
+
+def test_report_of_one_run_elsewhere_writes_over_its_copy_but_no_other_run(here):
+    copy = ["report", "r", "--out", "reports/copy", "--no-figures"]
+    assert (main(copy), main(copy)) == (0, 0)
+    other = json.loads(Path("reports/copy/run.json").read_text("utf-8"))
+    Path("reports/copy/run.json").write_text(json.dumps({**other, "started": "2020-01-01T00:00:00Z"}), "utf-8")
+    assert main(copy) == 2
+
+
 def test_report_fails_and_names_the_gates_that_do_not_pass(here, capsys):
     gates = Path("specs/gates.yaml")
     text = yaml.safe_load(gates.read_text("utf-8"))
@@ -96,6 +126,18 @@ def test_export_to_csv_is_one_line_an_outcome(here):
         rows = list(csv.DictReader(file))
     keys = {json.loads(line)["key"] for line in Path("reports/r/outcomes.jsonl").read_text("utf-8").splitlines()}
     assert keys == {row["key"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        (("rows.csv",), "rows.csv: --to writes to the path given by --out: isoprobe export r --to csv --out rows.csv"),
+        (("--limit", "2"), "--limit chooses requests for a --model; --to writes all rows of a run"),
+    ],
+)
+def test_export_to_a_format_refuses_what_it_would_ignore(here, capsys, more, message):
+    assert main(["export", "r", "--to", "csv", *more]) == 2
+    assert (message in capsys.readouterr().err, (here / "reports/r/outcomes.csv").exists()) == (True, False)
 
 
 def test_export_to_inspect_is_one_log_a_suite_and_model(here):

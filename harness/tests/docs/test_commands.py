@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from harness.tests.plugin import session as sessions
+from harness.tests.validity.synthetic import row
+
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 PAGES = sorted(p.name for p in DOCS.glob("*.md"))
@@ -81,6 +84,17 @@ def test_options_of_commands_that_are_not_run_exist(page):
                 assert missing == [], line
 
 
+def test_the_accuracy_by_pandas_counts_replies_that_could_not_be_read(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("pandas")
+    outcomes = [row(instance=f"i{i}", status="usable" if i % 4 else "unparsed") for i in range(24)]
+    monkeypatch.chdir(tmp_path)
+    Path("reports/first").mkdir(parents=True)
+    Path("reports/first/outcomes.jsonl").write_text("".join(o.to_json() + "\n" for o in outcomes), "utf-8")
+    (script,) = blocks("other-tools.md", "python")
+    exec(compile(script, "other-tools.md", "exec"), {})
+    assert capsys.readouterr().out.split()[-1] == "0.75"
+
+
 def test_the_python_of_the_pages_runs_on_a_run(project, monkeypatch):
     pytest.importorskip("pandas")
     monkeypatch.chdir(project)
@@ -108,6 +122,21 @@ def test_the_files_for_ci_parse_and_their_options_exist(name):
     assert data
     script = next(line for line in text.splitlines() if "pytest test_invariance" in line)
     assert [w for w in script.split() if w.startswith("--") and w not in options("pytest")] == []
+
+
+def gated() -> list[str]:
+    """The suites and the limit of each command that the documents judge by the profile ``ci``, once each."""
+    pages = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "ci").glob("*.yml"))]
+    lines = [line for page in pages for line in page.read_text("utf-8").splitlines() if "--gate ci" in line]
+    return sorted({" ".join(re.findall(r"--(?:spec|limit) \S+", line)) for line in lines})
+
+
+@pytest.mark.parametrize("suites", gated())
+def test_the_oracle_passes_the_ci_profile_as_the_documents_use_it(suites, tmp_path):
+    shutil.copytree(ROOT / "specs", tmp_path / "specs")
+    words = [*suites.split(), "--views", "table_nm,table_ev", "--model", "oracle", "--gate", "ci"]
+    done = sessions.session(sessions.project(tmp_path), *words)
+    assert (done.status, "UNDECIDED" in done.text, "verdicts hold" in done.text) == (0, False, True), done.text
 
 
 def test_every_page_is_in_the_table_of_contents():

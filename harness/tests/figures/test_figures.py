@@ -55,6 +55,14 @@ def test_a_run_gives_its_figures_as_png_and_svg(files):
     assert {n.rsplit(".", 1)[1] for n in files} == {"png", "svg"}
 
 
+def test_the_legend_names_lines_that_only_a_later_panel_shows():
+    columns = ("spec", "task", "view", "model", "wavelength wording, %", "energy wording, %")
+    both = estimate(60, 50, 70), estimate(40, 30, 50)
+    lines = ("a", "compare", "table_ev", "first", *both), ("b", "compare", "table_ev", "later", *both)
+    svg = drawn([Table("wording", "T", columns, lines)], names=["wording"])["figures/wording.svg"].decode()
+    assert [svg.count(f">{name}</text>") for name in ("first", "later")] == [1, 1]
+
+
 def test_every_png_is_sharp_enough_for_print_and_no_wider_than_a_page(files):
     for name, data in files.items():
         if name.endswith(".png"):

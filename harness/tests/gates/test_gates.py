@@ -15,6 +15,7 @@ from harness.gates import evaluate, failed, gates_of
 from harness.outcome import Gate
 from harness.rows import Rows
 from harness.tests.validity.synthetic import answered, oracle, right_with, row, with_confidence
+from harness.yamlfile import check_schema, read_yaml
 
 SPECS = Path(__file__).parents[3] / "specs"
 
@@ -144,6 +145,41 @@ def test_a_star_without_any_value_is_undecided():
     ]
 
 
+def test_a_star_gives_the_reference_of_a_comparison_no_verdict():
+    gate = Gate("g", "paired_difference", {"view": "*"}, at_least=-10)
+    found = judged(gate, answered(oracle, n=4, views=("table_nm", "table_ev", "plot_ev")))
+    assert [(v.gate.name, v.result) for v in found] == [("g [view=plot_ev]", "pass"), ("g [view=table_ev]", "pass")]
+
+
+@pytest.mark.parametrize("status, result", [("lost", "undecided"), ("unparsed", "fail")])
+def test_a_reference_that_was_lost_or_never_readable_is_judged_all_the_same(status, result):
+    gate = Gate("g", "paired_difference", {"view": "*"}, at_least=-10)
+    outcomes = [row(instance=f"i{i}", view=v, status=status if v == "table_nm" else "usable")
+                for i in range(9) for v in ("table_nm", "table_ev")]
+    assert [v.result for v in judged(gate, outcomes) if "table_nm" in v.gate.name] == [result]
+
+
+def test_a_run_of_the_reference_alone_is_undecided():
+    gate = Gate("g", "paired_difference", {"view": "*"}, at_least=-10)
+    assert [(v.gate.name, v.result) for v in judged(gate, right(9))] == [("g", "undecided")]
+
+
+def test_a_star_on_a_fact_that_no_request_has_is_undecided():
+    (found,) = judged(Gate("g", "accuracy", {"facts.x": "*"}, at_least=1), right(9))
+    assert (found.result, "found no request with facts.x=*: it was not measured" in found.message) == ("undecided", True)
+
+
+def test_a_star_on_a_fact_gives_no_verdict_to_the_requests_without_it():
+    outcomes = [*right(9), *right(9, spec="t", facts={"x": "a"})]
+    assert [v.gate.name for v in judged(Gate("g", "accuracy", {"facts.x": "*"}, at_least=1), outcomes)] == ["g [facts.x=a]"]
+
+
+def test_lost_requests_whose_fact_is_unknown_are_undecided():
+    outcomes = [*right(9, facts={"x": "a"}), row(instance="i9", status="lost")]
+    found = judged(Gate("g", "accuracy", {"facts.x": "*"}, at_least=1), outcomes)
+    assert [(v.gate.name, v.result) for v in found] == [("g [facts.x=None]", "undecided"), ("g [facts.x=a]", "pass")]
+
+
 def test_pooled_kinds_of_probability_are_undecided_with_the_reason():
     outcomes = [
         row(confidence=0.9, probability_kind="readout"),
@@ -194,6 +230,15 @@ def test_the_oracle_passes_the_profile_made_for_it():
     rows = Rows.of(outcomes)
     profiles = gates_of(yaml.safe_load((SPECS / "gates.yaml").read_text()))
     assert failed(evaluate(profiles["oracle"], rows, Resamples.draw(rows, 100))) == []
+
+
+def test_a_plain_on_is_explained_where_the_declaration_is_read(schema, tmp_path):
+    file = tmp_path / "gates.yaml"
+    file.write_text("h:\n  - {name: g, metric: accuracy, at_least: 1}\n  - name: f\n    metric: accuracy\n    at_least: 1\n"
+                    "    on: interval\n", "utf-8")
+    assert [(p.line, p.message) for p in check_schema(read_yaml(file), schema)] == [
+        (6, 'plain on, yes and true are read as true; write the name in quotes, e.g. "on"')
+    ]
 
 
 def test_the_schema_describes_exactly_the_properties_of_a_gate(schema):

@@ -104,6 +104,13 @@ def test_known_facts_become_columns_and_the_rest_stays_facts():
     assert (got.cut, got.wording, got.facts) == ("full", "wavelength", {"depth": 0.5})
 
 
+@pytest.mark.parametrize("said", [{"cost_usd": float("nan")}, {"cost_usd": float("inf")}, {"tokens_in": 10**400}])
+def test_a_count_that_no_sum_can_be_taken_of_is_not_known(said):
+    got = row(Response(text="x", usage=Usage(**said)))
+    assert [getattr(got, name) for name in said] == [None]
+    assert Outcome.from_row(json.loads(got.to_json())) == got
+
+
 def exact(value):
     if isinstance(value, dict):
         return all(type(k) is str and exact(v) for k, v in value.items())

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,10 @@ import yaml
 
 from harness.errors import RunError
 from harness.gates import gates_of
-from harness.outcome import Estimate, Gate, Table
+from harness.outcome import Estimate, Gate, Table, Verdict
 from harness.report.decisions import Profile
-from harness.report.document import wanted_tables
-from harness.report.markdown import table_text
+from harness.report.document import build, wanted_tables
+from harness.report.markdown import table_text, write
 from harness.report.publish import publish
 from harness.report.tables_csv import table_csv
 from harness.tables import TABLES
@@ -120,6 +121,25 @@ def test_provenance_shows_hashes_versions_licence_seed_and_packages(tmp_path, ou
 def test_secrets_and_start_times_are_not_shown(tmp_path, outcomes):
     text = report(tmp_path, outcomes)
     assert [s for s in ("sk-secret", "user:pw", "2026-11-02") if s in text] == []
+
+
+@pytest.mark.parametrize("options", [
+    {"env": {"HF_TOKEN": "sk-secret"}}, {"token": "sk-secret"}, {"headers": {"X-Auth-Token-Value": "sk-secret"}},
+    {"servers": [{"api_key": "sk-secret"}]}, {"db_passwd": "sk-secret"}])
+def test_whatever_is_named_like_a_secret_is_not_shown(tmp_path, options):
+    run = {**RUN, "models": {"m": {"options": {**options, "max_tokens": 4321, "tokenizer": "tok-name"}}}}
+    publish(tmp_path, [row()], run, pictures=False)
+    pages = [(tmp_path / name).read_text("utf-8") for name in ("report.md", "report.html")]
+    assert [(s, s in page) for page in pages for s in ("sk-secret", "4321", "tok-name")] == [
+        ("sk-secret", False), ("4321", True), ("tok-name", True)] * 2
+
+
+def test_notes_and_verdicts_stand_in_full(tmp_path, outcomes):
+    table = Table("t", "T", ("c",), (("x",),), note="n" * 900)
+    made = build([row()], RUN, notes=["m" * 900])
+    verdict = Verdict(Gate("g", "accuracy"), "m", "fail", Estimate(None, None, 0, 0), "v" * 900)
+    text = write(replace(made, tables=(table,), verdicts=(verdict,)))["report.md"].decode()
+    assert [c * 900 in text for c in "nmv"] == [True, True, True]
 
 
 def test_verdicts_stand_before_the_tables_with_their_reasons(tmp_path, outcomes):

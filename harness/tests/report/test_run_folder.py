@@ -123,9 +123,58 @@ def test_a_model_name_with_slashes_is_no_trouble_for_lost_keys():
     assert (lost.model, lost.status) == ("org/model:free", LOST)
 
 
-def test_a_key_that_is_none_is_an_error(folder):
-    (folder / KEYS).write_text("nonsense\n")
-    with pytest.raises(RunError, match=r"keys\.txt: 'nonsense' is not spec/task"):
+@pytest.mark.parametrize("line, message", [
+    (b"nonsense", "'nonsense' is not spec/task"), (b"a/b/c/d/e/f/x/m", "'x'"), (b"\xff\xfe", "can't decode byte 0xff")])
+def test_a_line_that_is_no_key_is_an_error_that_names_file_and_line(folder, line, message):
+    (folder / KEYS).write_bytes(row().key.encode() + b"\n" + line + b"\n")
+    with pytest.raises(RunError, match=rf"r1/keys\.txt:2: not the key of a request \(.*{message}"):
+        load(folder)
+
+
+def test_a_folder_in_the_place_of_the_keys_is_an_error(folder):
+    (folder / KEYS).mkdir()
+    with pytest.raises(RunError, match=r"r1/keys\.txt: cannot be read \(Is a directory\)"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"specs": {"s": "x"}}, "specs: s: 'x' is not an object"),
+        ({"specs": {"s": {"dataset": "x"}}}, "specs: s: dataset: 'x' is not an object"),
+        ({"specs": {"s": {"tables": [1]}}}, "specs: s: tables: 0: 1 is not text"),
+        ({"models": {"m": "x"}}, "models: m: 'x' is not an object"),
+        ({"packages": [1]}, r"packages: \[1\] is not an object"),
+        ({"notes": "x"}, "notes: 'x' is not a list"),
+        ({"seed": "x"}, "seed: 'x' is not a whole number"),
+        ({"resamples": "many"}, "resamples: 'many' is not a whole number"),
+        ({"interval": []}, r"interval: \[\] is not text"),
+        ({"gate": {}}, "gate: {} is not text"),
+    ],
+)
+def test_a_property_of_another_kind_is_refused_with_its_place(folder, changes, message):
+    write_run(folder, {**ABOUT, **changes})
+    with pytest.raises(RunError, match=rf"r1/run\.json: {message}; restore it"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"probabilities": {"A": "b"}}, "probabilities: 'b' in it is a str"),
+        ({"probabilities": {"A": float("nan")}}, "probabilities: nan is not a finite number"),
+        ({"confidence": float("nan")}, "confidence: nan is not a finite number"),
+        ({"cost_usd": float("inf")}, "cost_usd: inf is not a finite number"),
+        ({"tokens_in": 10**400}, "tokens_in: 10* is not a finite number"),
+        ({"options": [1]}, "options: 1 in it is a int"),
+        ({"claims": {"text": None}}, "claims: None in it is a NoneType"),
+        ({"key": "zzz"}, "key: 'zzz' is not that of the columns, 's/compare/i0/v0/table_nm/plain/0/m'"),
+        ({"model": "other"}, "key: 's/compare/i0/v0/table_nm/plain/0/m' is not that of the columns, 's/.*/other'"),
+    ],
+)
+def test_a_row_that_no_run_has_written_is_an_error_that_names_its_line(folder, changes, message):
+    (folder / OUTCOMES).write_text(f"{row().to_json()}\n{json.dumps({**row().to_row(), **changes})}\n")
+    with pytest.raises(RunError, match=rf"outcomes\.jsonl:2: not an outcome \({message}\); delete the line"):
         load(folder)
 
 

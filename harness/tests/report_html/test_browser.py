@@ -62,6 +62,20 @@ def test_filters_narrow_the_list(page, url):
     assert page.run("location.hash") == "#/explore?answer=wrong"
 
 
+def test_what_failed_most_opens_exactly_the_requests_that_it_counts(page, tmp_path):
+    statuses = ["usable"] * 7 + ["unparsed"] * 5 + ["lost"]  # of the usable, two are wrong
+    made = [row(instance=f"i{i}", view="table_ev", wording="wavelength", status=status, choice="B" if i < 2 else "A")
+            for i, status in enumerate(statuses)]
+    made += [row(instance=f"i{i}", view="table_ev", wording="energy", variant="energy", choice="B") for i in range(3)]
+    publish(tmp_path, made, {**runs.RUN, "models": {"m": {}}}, pictures=False)
+    page.open((tmp_path / "report.html").as_uri())
+    item = "document.querySelector('li:has(a.js)')"
+    assert "2 wrong, 5 not readable of 12 requests" in page.run(f"{item}.textContent")
+    page.run(f"location.hash = {item}.querySelector('a').getAttribute('href')")
+    page.wait("!document.getElementById('explore').hidden")
+    assert page.run(ROWS) == 7
+
+
 def test_flipped_requests_are_those_whose_views_disagree(page, url):
     page.open(f"{url}#/explore?flipped=yes")
     assert page.run("[...document.querySelectorAll('#list tbody tr')].every(r => r.textContent.includes('ev-blind'))")
