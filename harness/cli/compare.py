@@ -114,7 +114,7 @@ def judge(found: list, max_drop: float | None) -> int:
     bad = 0
     for c in found:
         for d in c.summary:
-            far = max_drop is not None and d.nearer is False and abs(d.change.value or 0.0) > max_drop
+            far = max_drop is not None and d.distance is not None and d.distance > max_drop
             if not (d.worse or far):
                 continue
             bad += 1

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from harness.bootstrap import Resamples
 from harness.cli import compare as command
+from harness.compare import pages
 from harness.compare.arms import arms_of, comparisons, matched
 from harness.compare.paired import compare, flips
 from harness.errors import RunError
@@ -81,6 +83,121 @@ def test_the_interval_is_paired_and_clustered_by_instance():
     sums = np.bincount(rows.unit, gain, len(rows.units))
     drawn = 100 * weights @ sums / (weights @ np.bincount(rows.unit, minlength=len(rows.units)))
     assert by_metric(found, "accuracy").change.interval == pytest.approx(tuple(np.quantile(drawn, (0.025, 0.975))))
+
+
+def in_clusters(clusters: int, each: int, right: tuple[int, ...]):
+    """All requests of a cluster alike: right in these clusters, wrong in the others."""
+    return [
+        row(instance=f"i{c}-{k}", cluster=f"c{c}", choice="A" if c in right else "B")
+        for c in range(clusters)
+        for k in range(each)
+    ]
+
+
+def test_one_cluster_gives_a_difference_without_interval_or_p_value():
+    found = compare(arms(a=in_clusters(1, 20, (0,)), b=in_clusters(1, 20, ())), resamples=200, metrics=["accuracy"])
+    d = by_metric(found, "accuracy")
+    assert (d.change.value, d.change.interval, d.p, d.detectable, d.worse) == (-100.0, None, None, None, False)
+
+
+def test_one_cluster_that_got_worse_does_not_fail_the_gate_on_change(tmp_path):
+    base = tmp_path / "base.json"
+    call("--save-baseline", str(base), str(run_folder(tmp_path / "a", hashed(in_clusters(1, 20, (0,))))))
+    worse = run_folder(tmp_path / "b", hashed(in_clusters(1, 20, ())))
+    assert call("--against", str(base), str(worse), "--metric", "accuracy", "--out", str(tmp_path / "c")) == 0
+
+
+def test_p_values_of_differences_rest_on_clusters():
+    """Against a loop: six clusters of four instances, two of which turn wrong and one right."""
+    a, b = in_clusters(6, 4, (0, 1, 2, 3)), in_clusters(6, 4, (2, 3, 4))
+    found = by_metric(compare(arms(a=a, b=b), seed=2, resamples=300, metrics=["accuracy"]), "accuracy")
+    gain = {"c0": -1, "c1": -1, "c2": 0, "c3": 0, "c4": 1, "c5": 0}
+    rows = Rows.of(a)
+    drawn = []
+    for counts in Resamples.draw(rows, 300, 2).weights:
+        drawn.append(100 * sum(n * gain[c] for n, (_, c) in zip(counts, rows.units, strict=True)) / 6)
+    assert found.change.value == pytest.approx(-100 / 6)
+    assert found.p == pytest.approx(2 * stats.t.sf(100 / 6 / np.std(drawn), 5))
+
+
+def test_without_variance_the_p_value_is_the_sign_test_s_of_the_clusters():
+    found = compare(arms(a=in_clusters(4, 20, (0, 1, 2, 3)), b=in_clusters(4, 20, ())), resamples=100)
+    assert by_metric(found, "accuracy").p == 2 * 0.5**4
+
+
+def test_clusters_that_answer_alike_widen_the_interval_of_a_difference():
+    a, b = in_clusters(9, 12, tuple(range(9))), in_clusters(9, 12, (0, 1, 2))
+    widths = []
+    for names in (lambda o: o, lambda o: replace(o, cluster="")):
+        found = compare(arms(a=list(map(names, a)), b=list(map(names, b))), resamples=400, metrics=["accuracy"])
+        low, high = by_metric(found, "accuracy").change.interval
+        widths.append(high - low)
+    assert widths[0] > 2.5 * widths[1]  # all 12 instances alike: sqrt(12) = 3.5 times
+
+
+def test_a_comparison_says_in_how_many_clusters_its_instances_stand():
+    found = compare(arms(a=in_clusters(3, 20, (0,)), b=in_clusters(3, 20, (1,))), resamples=50)
+    assert "60 shared requests of 60 instances in 3 clusters;" in pages.text([found], "t")
+
+
+def comparisons_of(firsts: int, n: int = 100):
+    """Questions whose first evidence is chosen in the first so many of ``n``; it is right in every other one."""
+    return [
+        row(instance=f"i{i:03}", first="A", choice="A" if i < firsts else "B", expected="AB"[i % 2]) for i in range(n)
+    ]
+
+
+def test_a_value_that_crosses_its_ideal_is_judged_by_its_distance_from_it():
+    """40 -> 61 with the ideal 50: the value moves by 21 points, the distance from 10 to 11."""
+    a, b = comparisons_of(40), comparisons_of(61)
+    d = by_metric(compare(arms(a=a, b=b), resamples=500, metrics=["position_preference"]), "position_preference")
+    assert (d.reference.value, d.other.value, d.change.value) == pytest.approx((40, 61, 21))
+    assert (d.distance, d.nearer, d.worse) == (pytest.approx(1), False, False)
+    assert pages.mark(d) == "not shown to be nearer or farther"
+
+
+def test_the_change_of_the_distance_is_tested_on_the_resamples():
+    """Against a loop over resamples: 40 -> 75 %, 15 points farther from 50."""
+    found = compare(
+        arms(a=comparisons_of(40), b=comparisons_of(75)), seed=4, resamples=300, metrics=["position_preference"]
+    )
+    d = by_metric(found, "position_preference")
+    drawn = []
+    for counts in Resamples.draw(Rows.of(comparisons_of(40)), 300, 4).weights:
+        was, now = (sum(n for i, n in enumerate(counts) if i < firsts) for firsts in (40, 75))
+        drawn.append(abs(now - 50) - abs(was - 50))
+    assert d.distance == pytest.approx(15)
+    assert d.p == pytest.approx(2 * stats.t.sf(15 / np.std(drawn), 99))
+
+
+def test_values_equally_far_from_the_ideal_on_both_sides_do_not_differ_in_distance():
+    d = by_metric(compare(arms(a=comparisons_of(20), b=comparisons_of(80)), resamples=200), "position_preference")
+    assert (d.distance, d.nearer, d.adjusted_p) == (0.0, None, 1.0)
+
+
+def test_two_models_at_the_ideal_rarely_seem_to_differ_in_distance():
+    """Distances are folded there, which must not make chance look like a change."""
+    random, found = np.random.default_rng(0), 0
+    for _ in range(100):
+        a, b = ([o if random.random() < 0.5 else replace(o, choice="B") for o in comparisons_of(60, 60)] for _ in "ab")
+        d = by_metric(compare(arms(a=a, b=b), resamples=200, metrics=["position_preference"]), "position_preference")
+        found += d.p < 0.05
+    assert found <= 10
+
+
+def test_max_drop_is_a_drop_towards_the_far_side_of_the_ideal_and_no_crossing(tmp_path):
+    base = tmp_path / "base.json"
+    call("--save-baseline", str(base), str(run_folder(tmp_path / "a", hashed(comparisons_of(40)))))
+    words = ("--against", str(base), "--metric", "position_preference", "--max-drop", "5", "--out", str(tmp_path / "c"))
+    crossed, farther = (run_folder(tmp_path / f"b{n}", hashed(comparisons_of(n))) for n in (61, 66))
+    assert (call(*words, str(crossed)), call(*words, str(farther))) == (0, 1)
+
+
+def test_a_metric_without_an_ideal_is_not_said_to_show_no_difference():
+    a = [row(instance=f"i{i}", choice="A") for i in range(20)]
+    b = [row(instance=f"i{i}", choice="undetermined" if i % 3 else "A") for i in range(20)]
+    d = by_metric(compare(arms(a=a, b=b), resamples=200, metrics=["abstention_rate"]), "abstention_rate")
+    assert (d.change.interval[0] > 0, pages.mark(d)) == (True, "")
 
 
 def test_requests_that_only_one_run_has_are_left_out_and_counted():
