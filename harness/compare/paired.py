@@ -19,6 +19,7 @@ from ..errors import DataError
 from ..metrics import METRICS
 from ..metrics.metric import load
 from ..outcome import Estimate, Outcome
+from ..probe import RequestKey
 from ..report.decisions import FLAT, LEVEL, adjusted, detectable, one_sided
 from ..rows import Rows
 from .arms import Arm, place
@@ -102,7 +103,7 @@ def compare(
         arms: with shared requests only (see :func:`harness.compare.arms.matched`).
     """
     rows = Rows.of(
-        replace(o, model=str(i), key=f"{o.key.rsplit('/', 1)[0]}/{i}#{o.key}")
+        replace(o, model=str(i), key=str(replace(RequestKey.parse(o.key), model=str(i))))
         for i, arm in enumerate(arms)
         for o in arm.outcomes
     )

@@ -16,6 +16,7 @@ from harness.compare import pages
 from harness.compare.arms import arms_of, comparisons, matched
 from harness.compare.paired import compare, flips
 from harness.errors import RunError
+from harness.metrics.metric import load
 from harness.report.recorded import Recorded
 from harness.report.run import OutcomeLog, write_run
 from harness.rows import Rows
@@ -198,6 +199,37 @@ def test_a_metric_without_an_ideal_is_not_said_to_show_no_difference():
     b = [row(instance=f"i{i}", choice="undetermined" if i % 3 else "A") for i in range(20)]
     d = by_metric(compare(arms(a=a, b=b), resamples=200, metrics=["abstention_rate"]), "abstention_rate")
     assert (d.change.interval[0] > 0, pages.mark(d)) == (True, "")
+
+
+def probes(flipped: int, model: str = "m", n: int = 10):
+    """Questions and their probes of the interface, the first ``flipped`` of which choose otherwise."""
+    return [
+        row(instance=f"i{i}", variant=variant, model=model, core=not probe, choice="B" if probe and i < flipped else "A")
+        for i in range(n)
+        for probe, variant in enumerate(("v0", "v0+letters"))
+    ]
+
+
+def test_the_metrics_of_the_interface_are_compared_as_they_are_alone():
+    rows = Rows.of(probes(5))
+    alone = Resamples.draw(rows, 100, 3).estimate(load("interface_flips"), rows)
+    found = compare(matched(arms(a=probes(5), b=probes(2))), seed=3, resamples=100)
+    flipped = by_metric(found, "interface_flips")
+    assert (flipped.reference, flipped.other.value) == (alone, 20.0)
+    assert by_metric(found, "interface_effect").change.value == 30.0
+
+
+def test_models_whose_names_hold_slashes_are_compared_as_any_other():
+    found = compare(matched(arms(a=probes(5, "org/one"), b=probes(2, "org/one"))), resamples=50)
+    assert by_metric(found, "interface_flips").change.value == -30.0
+
+
+def test_a_baseline_of_a_model_whose_name_holds_slashes_keeps_its_interface_metrics(tmp_path, capsys):
+    base = tmp_path / "base.json"
+    call("--save-baseline", str(base), str(run_folder(tmp_path / "a", hashed(probes(0, "org/one")))))
+    worse = run_folder(tmp_path / "b", hashed(probes(9, "org/one")))
+    assert call("--against", str(base), str(worse), "--metric", "interface_flips", "--out", str(tmp_path / "c")) == 1
+    assert "interface_flips on s (org/one): 0.0 -> 90.0" in capsys.readouterr().out
 
 
 def test_requests_that_only_one_run_has_are_left_out_and_counted():
