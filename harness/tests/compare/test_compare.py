@@ -433,3 +433,50 @@ def test_a_broken_baseline_says_what_to_do(tmp_path, text, said):
             "--out",
             str(tmp_path / "c"),
         )
+
+
+HOSTILE = "m\x1b[2J\n::error::owned | <b>% of\u202eit"
+
+
+def worse_than_baseline(tmp_path, monkeypatch, **environ):
+    """What a comparison with a baseline prints, for a model of a hostile name that got worse."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, str(value))
+    base = tmp_path / "base.json"
+    for folder, responder in ((tmp_path / "a", oracle), (tmp_path / "b", right_with(0.5))):
+        run_folder(folder, hashed(answered(responder, n=10, model=HOSTILE)))
+        (folder / "keys.txt").unlink()  # has one key a line, so a session could not write this one
+    call("--save-baseline", str(base), str(tmp_path / "a"))
+    return call("--against", str(base), str(tmp_path / "b"), "--metric", "accuracy", "--out", str(tmp_path / "c"))
+
+
+def test_a_hostile_model_name_sends_nothing_but_its_letters_to_the_terminal(tmp_path, monkeypatch, capsys):
+    assert worse_than_baseline(tmp_path, monkeypatch) == 1
+    said = capsys.readouterr().out
+    assert "FAIL accuracy on metasurface-main (m ::error::owned | <b>% ofit): 100.0 -> " in said
+    assert ("\x1b" in said, "\u202e" in said, "\n::error" in said) == (False, False, False)
+
+
+def test_on_github_each_worse_metric_is_one_annotation_whatever_the_model_is_called(tmp_path, monkeypatch, capsys):
+    worse_than_baseline(tmp_path, monkeypatch, GITHUB_ACTIONS="true")
+    commands = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
+    assert len(commands) == 1
+    assert commands[0].startswith(
+        "::error title=isoprobe compare::accuracy on metasurface-main (m ::error::owned | <b>%25 ofit): 100.0 -> "
+    )
+
+
+def test_on_github_the_comparison_is_appended_to_the_job_summary(tmp_path, monkeypatch):
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    worse_than_baseline(tmp_path, monkeypatch, GITHUB_STEP_SUMMARY=summary)
+    assert summary.read_text() == "before\n" + (tmp_path / "c" / "compare.md").read_text()
+
+
+def test_without_a_baseline_nothing_is_annotated(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    a, b = run_folder(tmp_path / "a", answered(oracle, n=4)), run_folder(tmp_path / "b", answered(right_with(0.4), n=4))
+    call(str(a), str(b), "--out", str(tmp_path / "c"))
+    assert "::error" not in capsys.readouterr().out
