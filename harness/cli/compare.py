@@ -78,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
             for a in shared
             if any(o.status == "lost" for o in a.outcomes)
         ]
+        notes += [note for a in shared for note in a.notes]
         if args.match == "instances":
             notes.append("Matched on instances: the prompts may differ, and so may what a difference means")
         found.append(replace(compare(shared, seed, resamples, args.metric or METRICS), notes=tuple(notes)))

@@ -67,7 +67,7 @@ def _top_probabilities(rows: Rows) -> np.ndarray:
 
 @metric("%", ideal=0, rows=with_confidence)
 def high_confidence_errors(rows: Rows, weights: np.ndarray) -> np.ndarray:
-    """100 x (readable choice wrong and max over options of p(k) >= 0.9) / requests, in %. Ideal 0. Section 4.2, table 9."""
+    """100 x (readable choice wrong and max over options of p(k) >= 0.9) / requests, in %. Ideal 0. Table 9."""
     wrong = rows.usable & ~rows.correct & (np.nan_to_num(_top_probabilities(rows)) >= HIGH)
     return share(rows, weights, wrong)
 

@@ -263,6 +263,32 @@ def test_the_first_difference_of_kept_requests_is_shown_in_their_words(tmp_path)
         matched(arms(a=rows, b=other))
 
 
+def sampled(folder: Path, sampling: dict, question: str = "Which?"):
+    """A run of one request, kept with how it was sampled."""
+    outcome = replace(row(), request_sha256=hashlib.sha256(f"{sampling} {question}".encode()).hexdigest())
+    folder.mkdir()
+    content = {"request": outcome.request_sha256, "question": question, "evidence": [], "sampling": sampling}
+    (folder / "requests.jsonl").write_text(json.dumps(content) + "\n")
+    return Recorded({**RUN, "id": folder.name}, (outcome,)), folder
+
+
+def test_models_that_were_sampled_differently_are_compared_and_the_sampling_is_noted(tmp_path):
+    cold, warm = sampled(tmp_path / "cold", {"temperature": 0}), sampled(tmp_path / "warm", {"temperature": 1})
+    assert [a.notes for a in matched(arms_of([cold, warm]))] == [
+        (),
+        (
+            "cold was sampled with {'temperature': 0}, warm with {'temperature': 1}: a difference is one of models as "
+            "they were sampled",
+        ),
+    ]
+
+
+def test_another_question_is_refused_however_the_models_were_sampled(tmp_path):
+    runs = [sampled(tmp_path / "a", {"temperature": 0}), sampled(tmp_path / "b", {"temperature": 1}, "Which one?")]
+    with pytest.raises(RunError, match=r"question, at character 5: 'Which\?' against 'Which one\?'"):
+        matched(arms_of(runs))
+
+
 def test_a_model_that_no_run_has_gets_the_near_match():
     with pytest.raises(RunError, match="--model 'modle': no such model in these runs; did you mean 'model'"):
         arms_of([(Recorded({**RUN, "id": "a"}, (row(model="model"),)), None)], ["modle"])
