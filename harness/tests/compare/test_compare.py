@@ -136,6 +136,19 @@ def test_clusters_that_answer_alike_widen_the_interval_of_a_difference():
     assert widths[0] > 2.5 * widths[1]  # all 12 instances alike: sqrt(12) = 3.5 times
 
 
+def test_a_metric_that_one_arm_has_no_data_for_has_no_difference():
+    asked = answered(right_with(0.7), n=4)
+    lost = [replace(o, status="lost", choice=None, correct=None) for o in asked]
+    found = compare(arms(a=asked, b=lost), resamples=50)
+    assert [d.metric for d in found.summary] == []
+
+
+def test_the_same_seed_gives_the_same_comparison_and_another_seed_another():
+    a, b = answered(right_with(0.8), n=6), answered(right_with(0.6), n=6)
+    one, again, other = (compare(arms(a=a, b=b), seed, 200, ["accuracy"]) for seed in (1, 1, 2))
+    assert (one.summary == again.summary, one.summary == other.summary) == (True, False)
+
+
 def test_a_comparison_says_in_how_many_clusters_its_instances_stand():
     found = compare(arms(a=in_clusters(3, 20, (0,)), b=in_clusters(3, 20, (1,))), resamples=50)
     assert "60 shared requests of 60 instances in 3 clusters;" in pages.text([found], "t")
