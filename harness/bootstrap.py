@@ -80,24 +80,26 @@ class Resamples:
 
         No data gives value None; one unit, or more than 5 % of resamples without data, gives interval None.
         """
+        return self.drawn(metric, rows)[0]
+
+    def drawn(self, metric: MetricLike, rows: Rows) -> tuple[Estimate, Floats]:
+        """The estimate and the (B,) resampled values behind its interval, all NaN where these were not to be had."""
         rows = metric.select(rows)
-        n_requests = len(rows)
-        if not n_requests:
-            return Estimate(None, None, 0, 0, metric.unit)
-        n_instances = rows.n_instances
-        value = point(metric, rows)
-        if value is None:
-            return Estimate(None, None, n_instances, n_requests, metric.unit)
+        value, resampled, interval = point(metric, rows), np.full(len(self.weights), np.nan), None
         units = np.flatnonzero(np.bincount(rows.unit))
-        if len(units) < 2:
-            return Estimate(value, None, n_instances, n_requests, metric.unit)
-        resampled = metric.compute(rows, self.weights)
-        finite = resampled[np.isfinite(resampled)]
-        if len(finite) < (1 - MAX_EMPTY) * len(resampled):
-            return Estimate(value, None, n_instances, n_requests, metric.unit)
-        sample = Sample(value, finite, lambda: jackknife(metric.compute, rows, units), metric.unit,
-                        len(units), n_requests)
-        return Estimate(value, KINDS[self.kind](sample), n_instances, n_requests, metric.unit)
+        if value is not None and len(units) > 1:
+            resampled = metric.compute(rows, self.weights)
+            if len(there := finite(resampled)):
+                sample = Sample(value, there, lambda: jackknife(metric.compute, rows, units), metric.unit,
+                                len(units), len(rows))
+                interval = KINDS[self.kind](sample)
+        return Estimate(value, interval, rows.n_instances, len(rows), metric.unit, len(units)), resampled
+
+
+def finite(resampled: Floats) -> Floats:
+    """The resampled values with data; none at all where more than 5 % are without."""
+    there = resampled[np.isfinite(resampled)]
+    return there if len(there) >= (1 - MAX_EMPTY) * len(resampled) else there[:0]
 
 
 def point(metric: MetricLike, rows: Rows) -> float | None:

@@ -222,8 +222,9 @@ def _judge(gate: Gate, metric: Metric, estimate: Estimate) -> tuple[bool, str]:
     if gate.on == "interval" and estimate.interval:
         low, high = estimate.interval
         if high - low < _SLACK and metric.unit in RANGES:
-            low, high = without_variance(value, estimate.n_instances, metric.unit)
-            said = f"; without variance among instances the interval is taken as [{low:.1f}, {high:.1f}]"
+            low, high = without_variance(value, estimate.n_units, metric.unit)
+            among = "instances" if estimate.n_units == estimate.n_instances else "clusters"
+            said = f"; without variance among {among} the interval is taken as [{low:.1f}, {high:.1f}]"
     good = ((gate.at_least is None or low >= gate.at_least - _SLACK)
             and (gate.at_most is None or high <= gate.at_most + _SLACK))
     return good, f"expected {_bound(gate, metric)} on the {gate.on}, found {_found(estimate)}{said}"
@@ -262,4 +263,7 @@ def _bound(gate: Gate, metric: Metric) -> str:
 
 def _found(estimate: Estimate) -> str:
     ends = f" [{estimate.interval[0]:.1f}, {estimate.interval[1]:.1f}]" if estimate.interval else ""
-    return f"{estimate.value:.1f}{ends} (n = {estimate.n_instances} instances, {estimate.n_requests} requests)"
+    n = estimate.n_units
+    clusters = f" in {n} cluster{'s' if n != 1 else ''}" if n < estimate.n_instances else ""
+    return (f"{estimate.value:.1f}{ends} (n = {estimate.n_instances} instances{clusters}, "
+            f"{estimate.n_requests} requests)")

@@ -144,7 +144,8 @@ def finite(value: float) -> bool:
 class Estimate:
     """A value with its 95 % interval, in the unit of its metric. No data is None, never 0.
 
-    ``interval`` is None when it cannot be had (no data, or a single cluster).
+    ``interval`` is None when it cannot be had (no data, or a single cluster). ``n_units`` counts what was resampled, the
+    clusters of the instances: whatever is said of chance rests on it. 0 stands for as many as instances.
     """
 
     value: float | None
@@ -152,6 +153,11 @@ class Estimate:
     n_instances: int
     n_requests: int
     unit: str = "%"
+    n_units: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.n_units:
+            object.__setattr__(self, "n_units", self.n_instances)
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,3 +260,7 @@ class Rows:
     @property
     def n_instances(self) -> int:
         return int(np.count_nonzero(np.bincount(self.groups("spec", "instance"))))
+
+    @property
+    def n_units(self) -> int:
+        return int(np.count_nonzero(np.bincount(self.unit)))

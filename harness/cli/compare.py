@@ -10,7 +10,6 @@ isoprobe compare --against FILE RUN               exit status 1 if a metric is w
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from ..compare.paired import compare
     from ..metrics import METRICS
     from ..metrics.metric import load as load_metric
+    from ..report import github
     from ..report.recorded import load
     from ..report.run import find_run, replace_file
 
@@ -78,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
             for a in shared
             if any(o.status == "lost" for o in a.outcomes)
         ]
+        notes += [note for a in shared for note in a.notes]
         if args.match == "instances":
             notes.append("Matched on instances: the prompts may differ, and so may what a difference means")
         found.append(replace(compare(shared, seed, resamples, args.metric or METRICS), notes=tuple(notes)))
@@ -90,38 +91,41 @@ def run(args: argparse.Namespace) -> int:
     replace_file(out / "flips.csv", flips_csv(found))
     print_summary(found)
     print(out / "compare.html")
-    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(said[:900_000])
-    return judge(found, args.max_drop) if args.against else 0
+    worse = judge(found, args.max_drop) if args.against else []
+    github.tell(
+        lambda: github.cut(said),
+        lambda: github.errors([("isoprobe compare", w) for w in worse], "metrics are worse"),
+    )
+    return 1 if worse else 0
 
 
 def print_summary(found: list) -> None:
     """The differences that are beyond chance, or that there are none."""
     from ..compare.pages import differences
+    from ..report.text import plain
 
     for c in found:
         changed = [d for d in c.summary if d.significant]
         print(
-            f"{' and '.join(a.label for a in c.arms[1:])} against {c.arms[0].label}: {c.n_requests:,} requests, "
-            f"{len(c.flips):,} decisions differ"
+            plain(f"{' and '.join(a.label for a in c.arms[1:])} against {c.arms[0].label}", 1000)
+            + f": {c.n_requests:,} requests, {len(c.flips):,} decisions differ"
         )
         print(differences(changed, where=True) if changed else "no difference beyond chance (Holm-adjusted, 5 %)")
 
 
-def judge(found: list, max_drop: float | None) -> int:
-    """The exit status of a comparison with a baseline, and why."""
-    bad = 0
+def judge(found: list, max_drop: float | None) -> list[str]:
+    """Says what is worse than the baseline, and why."""
+    from ..report.text import plain
+
+    bad = []
     for c in found:
         for d in c.summary:
-            far = max_drop is not None and d.nearer is False and abs(d.change.value or 0.0) > max_drop
+            far = max_drop is not None and d.distance is not None and d.distance > max_drop
             if not (d.worse or far):
                 continue
-            bad += 1
             why = "beyond chance" if d.worse else f"by more than {max_drop:g}"
             said = f"{d.metric} on {d.where} ({d.arm}): {d.reference.value:.1f} -> {d.other.value:.1f}, worse {why}"
-            print(f"FAIL {said}")
-            if os.environ.get("GITHUB_ACTIONS") == "true":
-                print(f"::error title=isoprobe compare::{said.replace('%', '%25')}")
-    print("gate on change: " + (f"{bad} metrics are worse" if bad else "holds"))
-    return 1 if bad else 0
+            bad.append(plain(said, 1000))
+            print(f"FAIL {bad[-1]}")
+    print("gate on change: " + (f"{len(bad)} metrics are worse" if bad else "holds"))
+    return bad

@@ -7,6 +7,7 @@ must have the recorded hash; replies come from the store of replies, where it ha
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import IsoprobeError, RunError
@@ -70,6 +71,9 @@ def keep(folder: Path, store_path: Path) -> tuple[int, int, int]:
             except (KeyError, IsoprobeError):
                 missing += 1
                 continue
+            # the run's settings, not today's: they are part of what was asked, and go before the suite's
+            if sampling := (recorded.run["models"].get(o.model) or {}).get("sampling"):
+                request = replace(request, sampling={**request.sampling, **sampling})
             if request.sha256 != o.request_sha256:
                 differing += 1
                 continue

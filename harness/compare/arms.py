@@ -26,6 +26,7 @@ class Arm:
         outcomes: as recorded, or those that all arms share.
         folder: of the run, for links and for what was asked; None for a baseline.
         left_out: requests of this arm that another lacks.
+        notes: what a reader must know of its differences from the first arm.
     """
 
     label: str
@@ -34,6 +35,7 @@ class Arm:
     outcomes: tuple[Outcome, ...]
     folder: Path | None = None
     left_out: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def place(o: Outcome) -> Place:
@@ -102,10 +104,11 @@ def comparisons(arms: Sequence[Arm]) -> list[list[Arm]]:
 def matched(arms: Sequence[Arm], match: Match = "requests") -> list[Arm]:
     """The arms with the requests that all of them were asked; with ``instances``, with the instances they share.
 
+    Models may be sampled differently: that is part of the model, and noted.
+
     Raises:
         RunError: nothing is shared; or, matching requests, two arms were asked different things under one key. Names
-        the
-            first such key and what differs.
+            the first such key and what differs.
     """
     if match == "instances":
         shared: set[Any] = set.intersection(*({(o.spec, o.task, o.instance) for o in a.outcomes} for a in arms))
@@ -117,8 +120,7 @@ def matched(arms: Sequence[Arm], match: Match = "requests") -> list[Arm]:
         raise RunError(_nothing(arms))
     out = [replace(a, outcomes=rows, left_out=len(a.outcomes) - len(rows)) for a, rows in zip(arms, kept, strict=True)]
     if match == "requests":
-        for arm in out[1:]:
-            _same_requests(out[0], arm)
+        out = [out[0], *(replace(arm, notes=_same_requests(out[0], arm)) for arm in out[1:])]
     return out
 
 
@@ -134,39 +136,54 @@ def _nothing(arms: Sequence[Arm]) -> str:
     return f"{' and '.join(a.label for a in arms)} share no request; compare runs with the same views and --limit"
 
 
-def _same_requests(first: Arm, other: Arm) -> None:
+def _same_requests(first: Arm, other: Arm) -> tuple[str, ...]:
+    """Refuses different requests, and notes where sampling is all that differs."""
     asked = {place(o): o for o in first.outcomes}
+    kept: list[Evidence] = []
+    noted = ""
     for o in sorted(other.outcomes, key=place):
         ours = asked[place(o)]
         a, b = ours.request_sha256, o.request_sha256
         size = min(len(a), len(b))  # a baseline keeps the head of a hash
-        if size and a[:size] != b[:size]:
-            raise RunError(
-                f"{'/'.join(map(str, place(o)))}: {first.label} and {other.label} were asked different things: "
-                f"{_difference(first, ours, other, o)}; compare runs of the same prompts, or add --match instances"
+        if not size or a[:size] == b[:size]:
+            continue
+        kept = kept or [read_evidence(arm.folder) if arm.folder else Evidence() for arm in (first, other)]
+        contents = [c for e, row in zip(kept, (ours, o), strict=True) if (c := _content(e, row.request_sha256))]
+        if len(contents) == 2 and contents[0] | {"sampling": 0} == contents[1] | {"sampling": 0}:
+            noted = noted or (
+                f"{first.label} was sampled with {contents[0].get('sampling')}, {other.label} with "
+                f"{contents[1].get('sampling')}: a difference is one of models as they were sampled"
             )
+            continue
+        raise RunError(
+            f"{'/'.join(map(str, place(o)))}: {first.label} and {other.label} were asked different things: "
+            f"{_difference(ours, o, contents)}; compare runs of the same prompts, or add --match instances"
+        )
+    return (noted,) if noted else ()
 
 
-def _difference(first: Arm, ours: Outcome, other: Arm, theirs: Outcome) -> str:
+def _content(kept: Evidence, request_sha256: str) -> dict[str, Any]:
+    """What a request showed, its texts written out; empty where it was not kept."""
+    content = kept.requests.get(request_sha256)
+    if content is None:
+        return {}
+    parts = [kept.texts.get(p["text"], "") if "text" in p else p for p in content.get("evidence", ())]
+    return {**content, "evidence": parts}
+
+
+def _difference(ours: Outcome, theirs: Outcome, contents: Sequence[Mapping[str, Any]]) -> str:
     """The first field that differs, from what the runs kept, else from the outcomes."""
     for column in ("readout", "options", "expected"):
         a, b = getattr(ours, column), getattr(theirs, column)
         if a and b and a != b:
             return f"{column} {a!r} against {b!r}"
-    contents = []
-    for arm, o in ((first, ours), (other, theirs)):
-        kept = read_evidence(arm.folder) if arm.folder else Evidence()
-        content = kept.requests.get(o.request_sha256)
-        if content is not None:
-            parts = [kept.texts.get(p["text"], "") if "text" in p else p for p in content.get("evidence", ())]
-            contents.append({**content, "evidence": parts})
     if len(contents) == 2:
         return _first_field(contents[0], contents[1])
     return f"their requests have the hashes {ours.request_sha256[:12]} and {theirs.request_sha256[:12]}"
 
 
 def _first_field(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
-    for name in ("system", "evidence", "question", "options", "prompt", "readout", "answer", "sampling"):
+    for name in ("system", "evidence", "question", "options", "prompt", "readout", "answer", "companions"):
         if a.get(name) != b.get(name):
             one, two = str(a.get(name)), str(b.get(name))
             at = next((i for i, (x, y) in enumerate(zip(one, two, strict=False)) if x != y), min(len(one), len(two)))

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import RunError
 from ..outcome import Outcome
-from ..probe import ABSTAIN
+from ..probe import ABSTAIN, RequestKey
 from ..report.recorded import Recorded
 from ..report.run import replace_file
 from .arms import Arm
@@ -129,7 +129,7 @@ def _outcome(o: Outcome, model: str, choice: str | None, sha: str, more: Mapping
     return replace(
         o,
         model=model,
-        key=f"{o.key.rsplit('/', 1)[0]}/{model}",
+        key=str(replace(RequestKey.parse(o.key), model=model)),
         status=status,
         choice=choice if usable else None,
         correct=choice == o.expected if usable else None,

@@ -14,21 +14,26 @@ from urllib.parse import quote
 from tabulate import tabulate
 
 from ..metrics.metric import load
+from ..report.decisions import FLAT
 from ..report.html import cell, render
-from ..report.text import markdown, plain, show, spreadsheet
+from ..report.text import instances, markdown, plain, show, spreadsheet
 from .paired import Comparison, Difference, Flip
 
 SHOWN = 40
 """Flips that the Markdown lists; the page lists PAGE_FLIPS, the CSV all."""
 PAGE_FLIPS = 2000
-SIGNS = {True: "▲ nearer to ideal", False: "▼ farther from ideal", None: ""}
+SIGNS = {True: "▲ nearer to ideal", False: "▼ farther from ideal"}
 
 
 def mark(d: Difference) -> str:
     """What a reader may conclude from a difference."""
     if d.significant:
-        return SIGNS[d.nearer] or "differs"
-    return "" if d.p is None else "no difference shown"
+        return SIGNS[bool(d.nearer)]
+    if d.adjusted_p is None:
+        return ""
+    # values on both sides of the ideal may differ and be equally far from it
+    across = abs(abs(d.change.value or 0.0) - abs(d.distance or 0.0)) > FLAT
+    return "not shown to be nearer or farther" if across else "no difference shown"
 
 
 def shown_p(p: float | None) -> str:
@@ -84,9 +89,10 @@ def _one(c: Comparison) -> list[str]:
 def _about(c: Comparison) -> str:
     left = ", ".join(f"{a.left_out:,} of {a.label}" for a in c.arms if a.left_out)
     return (
-        f"{c.n_requests:,} shared requests of {c.n_instances:,} instances; differences are paired and clustered by "
-        f"instance, 95 % percentile intervals from {c.resamples:,} resamples, seed {c.seed}; p-values are two-sided "
-        "and Holm-adjusted over the table. Detectable: the least difference that this n finds with 80 % power."
+        f"{c.n_requests:,} shared requests of {instances(c.n_instances, c.n_units)}; differences are paired and "
+        f"clustered by instance, 95 % percentile intervals from {c.resamples:,} resamples, seed {c.seed}; p-values are "
+        "two-sided, of the change of the distance from the ideal, and Holm-adjusted over the table. Detectable: the "
+        "least difference that this n finds with 80 % power."
         + (f" Not shared and left out: {markdown(left)}." if left else "")
     )
 

@@ -1,8 +1,10 @@
 """Differences between arms on shared requests: every metric, paired and clustered by instance; and what flipped.
 
 Both arms of a difference are computed under the same weights of instances, so the difference of their resampled values
-is that of a paired cluster bootstrap. Two-sided p-values compare the difference over the standard deviation of its
-resampled values with Student's t(n - 1); Holm's procedure adjusts them over all differences that are tested.
+is that of a paired cluster bootstrap. What is tested, and judged against a baseline, is whether an arm is nearer to the
+ideal or farther from it: the change of the distance |value - ideal|, which is as large as that of the value only where
+both values lie on one side. Two-sided p-values compare it, over the standard deviation of its resampled values, with
+Student's t(n - 1) over n clusters; Holm's procedure adjusts them over all differences that are tested.
 """
 
 from __future__ import annotations
@@ -12,18 +14,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..bootstrap import RESAMPLES, Resamples, point
+from ..bootstrap import RESAMPLES, Resamples, finite
 from ..errors import DataError
 from ..metrics import METRICS
-from ..metrics.metric import Metric, load
+from ..metrics.metric import load
 from ..outcome import Estimate, Outcome
-from ..report.decisions import LEVEL, adjusted, detectable, one_sided
+from ..probe import RequestKey
+from ..report.decisions import FLAT, LEVEL, adjusted, detectable, one_sided
 from ..rows import Rows
 from .arms import Arm, place
 
 DETAILS = ("accuracy", "abstention_rate")
 """Metrics that are also compared task by task and view by view."""
-_FLAT = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,9 @@ class Difference:
         where: the slice, e.g. ``gold-main`` or ``gold-main, compare, plot_ev``.
         reference, other: the values on the shared requests.
         change: other - reference, in points for percentages.
-        p, adjusted_p: two-sided; None where there is no interval. ``adjusted_p`` only where the metric has an ideal.
+        distance: by how much farther from the ideal the arm is, negative where it is nearer; None without an ideal.
+        p, adjusted_p: of ``distance``, two-sided; None without an ideal or an interval.
         detectable: the least difference that this n finds with 80 % power.
-        nearer: whether the arm is nearer to the ideal; None without an ideal or a change.
     """
 
     metric: str
@@ -45,10 +47,15 @@ class Difference:
     reference: Estimate
     other: Estimate
     change: Estimate
+    distance: float | None = None
     p: float | None = None
     adjusted_p: float | None = None
     detectable: float | None = None
-    nearer: bool | None = None
+
+    @property
+    def nearer(self) -> bool | None:
+        """Whether the arm is nearer to the ideal; None without an ideal or a change."""
+        return None if self.distance is None or abs(self.distance) < FLAT else self.distance < 0
 
     @property
     def significant(self) -> bool:
@@ -81,6 +88,7 @@ class Comparison:
     flips: tuple[Flip, ...]
     n_requests: int
     n_instances: int
+    n_units: int
     seed: int
     resamples: int
     notes: tuple[str, ...] = field(default=())
@@ -95,7 +103,7 @@ def compare(
         arms: with shared requests only (see :func:`harness.compare.arms.matched`).
     """
     rows = Rows.of(
-        replace(o, model=str(i), key=f"{o.key.rsplit('/', 1)[0]}/{i}#{o.key}")
+        replace(o, model=str(i), key=str(replace(RequestKey.parse(o.key), model=str(i))))
         for i, arm in enumerate(arms)
         for o in arm.outcomes
     )
@@ -120,6 +128,7 @@ def compare(
         tuple(flips(arms)),
         len(reference),
         reference.n_instances,
+        reference.n_units,
         seed,
         resamples,
     )
@@ -129,7 +138,7 @@ def _differences(name: str, where: str, rows: Rows, arms: Sequence[Arm], draws: 
     metric = load(name)
     parts = [rows.where(model=str(i)) for i in range(len(arms))]
     try:
-        values = [_values(metric, part, draws) for part in parts]
+        values = [draws.drawn(metric, part) for part in parts]
     except DataError:  # rows that may not be pooled, such as two kinds of probability
         return []
     (first, first_drawn), rest = values[0], values[1:]
@@ -137,63 +146,34 @@ def _differences(name: str, where: str, rows: Rows, arms: Sequence[Arm], draws: 
     for arm, (other, drawn) in zip(arms[1:], rest, strict=True):
         if first.value is None or other.value is None:
             continue
-        change = other.value - first.value
-        unit = "points" if metric.unit in ("%", "points") else metric.unit
-        n = min(first.n_instances, other.n_instances)
-        both = drawn - first_drawn
-        both = both[np.isfinite(both)]
-        interval = p = None
-        if len(both) >= 0.95 * len(draws.weights) and n > 1:
-            low, high = np.quantile(both, (LEVEL, 1 - LEVEL))
-            interval = float(low), float(high)
-            p = p_value(change, both, n)
-        estimate = Estimate(change, interval, n, min(first.n_requests, other.n_requests), unit)
-        made.append(
-            Difference(
-                name,
-                where,
-                arm.label,
-                first,
-                other,
-                estimate,
-                p,
-                detectable=detectable(estimate, float(both.std())) if interval else None,
-                nearer=_nearer(metric, first.value, other.value),
-            )
+        both, n = finite(drawn - first_drawn), min(first.n_units, other.n_units)
+        low, high = np.quantile(both, (LEVEL, 1 - LEVEL)) if len(both) else (0.0, 0.0)
+        change = Estimate(
+            other.value - first.value,
+            (float(low), float(high)) if len(both) else None,
+            min(first.n_instances, other.n_instances),
+            min(first.n_requests, other.n_requests),
+            "points" if metric.unit in ("%", "points") else metric.unit,
+            n,
         )
+        distance = p = None
+        if metric.ideal is not None:
+            distance = abs(other.value - metric.ideal) - abs(first.value - metric.ideal)
+            drawn_distance = finite(np.abs(drawn - metric.ideal) - np.abs(first_drawn - metric.ideal))
+            p = p_value(distance, drawn_distance, n) if len(drawn_distance) else None
+        least = detectable(change, float(both.std())) if len(both) else None
+        made.append(Difference(name, where, arm.label, first, other, change, distance, p, detectable=least))
     return made
 
 
-def _values(metric: Metric, rows: Rows, draws: Resamples) -> tuple[Estimate, np.ndarray]:
-    chosen = metric.select(rows)
-    nothing = np.full(len(draws.weights), np.nan)
-    if not len(chosen):
-        return Estimate(None, None, 0, 0, metric.unit), nothing
-    value = point(metric, chosen)
-    drawn = metric.compute(chosen, draws.weights) if value is not None else nothing
-    finite = drawn[np.isfinite(drawn)]
-    interval = None
-    if chosen.n_instances > 1 and len(finite) >= 0.95 * len(drawn):
-        low, high = np.quantile(finite, (LEVEL, 1 - LEVEL))
-        interval = float(low), float(high)
-    return Estimate(value, interval, chosen.n_instances, len(chosen), metric.unit), drawn
-
-
-def p_value(change: float, resampled: np.ndarray, n_instances: int) -> float:
+def p_value(change: float, resampled: np.ndarray, n_units: int) -> float:
     """Two-sided, of a difference whose resampled values are (b,): see :func:`harness.report.decisions.one_sided`."""
-    return min(1.0, 2 * one_sided(abs(change), float(resampled.std()), n_instances))
-
-
-def _nearer(metric: Metric, reference: float, other: float) -> bool | None:
-    if metric.ideal is None:
-        return None
-    change = abs(other - metric.ideal) - abs(reference - metric.ideal)
-    return None if abs(change) < _FLAT else change < 0
+    return min(1.0, 2 * one_sided(abs(change), float(resampled.std()), n_units))
 
 
 def _adjust(found: list[Difference]) -> list[Difference]:
-    tested = [i for i, d in enumerate(found) if d.p is not None and load(d.metric).ideal is not None]
-    for i, p in zip(tested, adjusted([found[i].p or 0.0 for i in tested]), strict=True):
+    tested = [(i, d.p) for i, d in enumerate(found) if d.p is not None]
+    for (i, _), p in zip(tested, adjusted([p for _, p in tested]), strict=True):
         found[i] = replace(found[i], adjusted_p=p)
     return found
 

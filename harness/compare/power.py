@@ -4,13 +4,14 @@ With SD the standard deviation of one instance's contribution (SE of the pilot x
 alpha finds an effect d with the wanted power from n = ((t(1 - alpha/2, n - 1) + t(power, n - 1)) x SD / d)^2 instances
 on; the t quantiles depend on n, so n is found by repetition (Chow, Shao and Wang, Sample Size Calculations in Clinical
 Research). All requests of one instance stay together: more views or variants of the same instances do not raise n.
+Where instances come in clusters, SE is that of resampled clusters: n is of instances in clusters as large as the pilot's.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
@@ -19,11 +20,11 @@ from ..bootstrap import Resamples
 from ..errors import DataError
 from ..intervals import RANGES, without_variance
 from ..metrics.metric import load
-from ..outcome import Outcome
+from ..outcome import Estimate, Outcome
 from ..rows import Rows
 
 FEWEST = 5
-"""Instances of a pilot below which its variance says too little."""
+"""Instances of a pilot, or clusters of them, below which its variance says too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,33 +84,35 @@ def needs(
     Raises:
         DataError: the pilot has too few instances.
     """
-    rows = Rows.of(replace(o, spec=o.spec) for o in outcomes)
-    if rows.n_instances < FEWEST:
-        raise DataError(f"the pilot has {rows.n_instances} instances; its variance needs {FEWEST} or more")
+    rows = Rows.of(outcomes)
+    if rows.n_units < FEWEST:
+        what = "instances" if rows.n_units == rows.n_instances else "clusters of instances"
+        raise DataError(f"the pilot has {rows.n_units} {what}; its variance needs {FEWEST} or more")
     draws = Resamples.draw(rows, 2000, seed)
     made = []
     for name in metrics:
         metric = load(name)
-        found: list[tuple[str, float, np.ndarray, int]] = []
+        found: list[tuple[str, Estimate, np.ndarray]] = []
         for model, part in rows.split("model"):
-            chosen = metric.select(part)
-            if chosen.n_instances < 2:
-                continue
-            value = float(metric.compute(chosen, np.ones((1, len(rows.units))))[0])
-            if math.isfinite(value):
-                found.append((model, value, metric.compute(chosen, draws.weights), chosen.n_instances))
+            estimate, drawn = draws.drawn(metric, part)
+            if estimate.value is not None and estimate.n_units > 1:
+                found.append((model, estimate, drawn))
         pairs = [
-            (f"{b[0]} - {a[0]}", b[1] - a[1], b[2] - a[2], min(a[3], b[3]))
-            for i, a in enumerate(found)
-            for b in found[i + 1 :]
+            (f"{b[0]} - {a[0]}", _less(b[1], a[1]), b[2] - a[2]) for i, a in enumerate(found) for b in found[i + 1 :]
         ]
-        for what, value, drawn, n in [*found, *pairs]:
+        for what, estimate, drawn in [*found, *pairs]:
+            value, n = estimate.value or 0.0, estimate.n_instances
             drawn = drawn[np.isfinite(drawn)]
             error, flat = float(drawn.std()) if len(drawn) else 0.0, False
             sd = error * math.sqrt(n)
             if sd < 1e-9 and metric.unit in RANGES:
-                unit = "points" if " - " in what else metric.unit
-                low, high = without_variance(value, n, unit)
+                low, high = without_variance(value, estimate.n_units, estimate.unit)
                 sd, flat = max(value - low, high - value) * math.sqrt(n) / 1.96, True
             made.append(Need(name, what, value, sd, n, flat, required(sd, effect, power, alpha)))
     return made
+
+
+def _less(a: Estimate, b: Estimate) -> Estimate:
+    unit = "points" if a.unit in RANGES else a.unit
+    return Estimate((a.value or 0.0) - (b.value or 0.0), None, min(a.n_instances, b.n_instances),
+                    min(a.n_requests, b.n_requests), unit, min(a.n_units, b.n_units))

@@ -33,7 +33,7 @@ def with_confidence(rows: Rows) -> Rows:
     Unreadable replies stay in: the paper's fraction is one of all requests.
     """
     rows = one_kind(attempted(rows))
-    has = np.isfinite(rows.numbers("confidence")) & rows.usable
+    has = np.isfinite(_top_probabilities(rows)) & rows.usable
     model = rows.codes("model")
     gives = np.bincount(model[has], minlength=model.max() + 1)[model] > 0 if len(rows) else has
     return rows.take(gives & (has | ~rows.usable))
@@ -60,10 +60,15 @@ def _square_errors(rows: Rows) -> np.ndarray:
     return rows.computed("square_error", _square_error)
 
 
+def _top_probabilities(rows: Rows) -> np.ndarray:
+    """(n,) max over options of p(k), which need not be that of the choice: a model states both itself."""
+    return rows.computed("top_probability", lambda o: max((o.probabilities or {"": math.nan}).values()))
+
+
 @metric("%", ideal=0, rows=with_confidence)
 def high_confidence_errors(rows: Rows, weights: np.ndarray) -> np.ndarray:
-    """100 x (readable choice wrong and max probability >= 0.9) / requests, in %. Ideal 0. Table 9."""
-    wrong = rows.usable & ~rows.correct & (np.nan_to_num(rows.numbers("confidence")) >= HIGH)
+    """100 x (readable choice wrong and max over options of p(k) >= 0.9) / requests, in %. Ideal 0. Table 9."""
+    wrong = rows.usable & ~rows.correct & (np.nan_to_num(_top_probabilities(rows)) >= HIGH)
     return share(rows, weights, wrong)
 
 
@@ -79,7 +84,7 @@ def calibration_error(rows: Rows, weights: np.ndarray) -> np.ndarray:
 
     Ideal 0. Never negative, so resamples and small samples lie above the truth; compare like with like.
     """
-    confidence = rows.computed("top_probability", lambda o: max((o.probabilities or {"": math.nan}).values()))
+    confidence = _top_probabilities(rows)
     bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
     gaps = np.zeros(len(weights))
     for b in np.unique(bins):

@@ -7,12 +7,13 @@ one session are one family, and Holm's step-down procedure (Holm 1979) bounds th
 - a gate on the *interval* passes only if its evidence for the bound survives the adjustment (one-sided 2.5 %);
 - a gate on the *estimate* fails only if its evidence against the bound does; one that merely misses it is undecided.
 
-One-sided p-values compare (estimate - bound) / SE with Student's t(n - 1) over n instances; SE is the standard
-deviation of the resampled values. Shares of resamples, which end at 1 / B, could not be adjusted for many verdicts.
-Where no instance differs from another, SE is 0 and the sign test's 2^-n stands instead.
+One-sided p-values compare (estimate - bound) / SE with Student's t(n - 1) over n clusters of instances (the instances
+themselves, where the data name none); SE is the standard deviation of the resampled values. Shares of resamples, which
+end at 1 / B, could not be adjusted for many verdicts.
+Where no cluster differs from another, SE is 0 and the sign test's 2^-n stands instead.
 
 The minimum detectable effect of an estimate is the difference from a bound that this n finds with 80 % power at a
-two-sided 5 % level: (z(0.975) + z(0.8)) x SE = 2.80 SE. Where SE is 0, the effect that n instances cannot exclude
+two-sided 5 % level: (z(0.975) + z(0.8)) x SE = 2.80 SE. Where SE is 0, the effect that n clusters cannot exclude
 stands for it.
 """
 
@@ -36,7 +37,8 @@ from ..rows import Rows
 LEVEL = 0.025
 """One-sided, as the end of a 95 % interval."""
 POWER = 0.8
-_EACH = "*"
+FLAT = 1e-9
+"""Below it a difference, or a standard error, is the rounding of sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +93,7 @@ def _resampled(verdict: Verdict, rows: Rows, resamples: Resamples) -> np.ndarray
     if verdict.estimate.value is None or verdict.estimate.interval is None:
         return np.empty(0)
     metric = load(verdict.gate.metric)
-    where = {c: v for c, v in verdict.gate.where.items() if v != _EACH}
-    values = metric.compute(metric.select(rows.where(model=verdict.model).where(where)), resamples.weights)
+    values = metric.compute(metric.select(rows.where(model=verdict.model).where(verdict.gate.where)), resamples.weights)
     return values[np.isfinite(values)]
 
 
@@ -103,11 +104,11 @@ def detectable(estimate: Estimate, standard_error: float, power: float = POWER) 
     """The least difference that this n finds, in the unit of the estimate; None without an interval."""
     if estimate.value is None or estimate.interval is None:
         return None
-    if standard_error > 1e-9:
+    if standard_error > FLAT:
         return (NormalDist().inv_cdf(1 - LEVEL) + NormalDist().inv_cdf(power)) * standard_error
     if estimate.unit not in RANGES:
         return None
-    low, high = without_variance(estimate.value, estimate.n_instances, estimate.unit)
+    low, high = without_variance(estimate.value, estimate.n_units, estimate.unit)
     return max(estimate.value - low, high - estimate.value)
 
 
@@ -169,13 +170,13 @@ def _misses(verdict: Verdict) -> bool | None:
     return None if gate.on == "estimate" and not missed else missed
 
 
-def one_sided(distance: float, standard_error: float, n_instances: int) -> float:
+def one_sided(distance: float, standard_error: float, n_units: int) -> float:
     """P(an estimate this far on the good side | the truth is on the bound); a negative distance is on the bad side."""
-    if n_instances < 2:
+    if n_units < 2:
         return 1.0
-    if standard_error < 1e-9:
-        return 0.5**n_instances if distance > 0 else 1.0
-    return float(stats.t.sf(distance / standard_error, n_instances - 1))
+    if standard_error < FLAT:
+        return 0.5**n_units if distance > FLAT else 1.0
+    return float(stats.t.sf(distance / standard_error, n_units - 1))
 
 
 def _p_value(verdict: Verdict, values: np.ndarray) -> float:
@@ -185,5 +186,5 @@ def _p_value(verdict: Verdict, values: np.ndarray) -> float:
     ends = [value - gate.at_least] if gate.at_least is not None else []
     ends += [gate.at_most - value] if gate.at_most is not None else []
     if gate.on == "interval":  # both bounds must hold, so the worse one counts
-        return max(one_sided(d, error, estimate.n_instances) for d in ends)
-    return one_sided(-min(ends), error, estimate.n_instances)
+        return max(one_sided(d, error, estimate.n_units) for d in ends)
+    return one_sided(-min(ends), error, estimate.n_units)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..bootstrap import RESAMPLES, Resamples
-from ..gates import evaluate
-from ..outcome import Gate, Outcome, Table, Verdict
+from ..outcome import Outcome, Table, Verdict
 from ..rows import Rows
 from ..tables import TABLES
 from ..tables.grid import build as build_tables
+from .decisions import NO_PROFILE, Profile, decide
 
 ALWAYS = ("attrition", "cost")
 
@@ -41,7 +41,7 @@ class Document:
         return [name for name in self.rows.distinct("spec") if data_kind(self.run, self.rows, name) == "simulated"]
 
 
-def build(outcomes: Iterable[Outcome | Mapping[str, Any]], run: Mapping[str, Any], gates: Sequence[Gate] = (),
+def build(outcomes: Iterable[Outcome | Mapping[str, Any]], run: Mapping[str, Any], profile: Profile = NO_PROFILE,
           notes: Sequence[str] = ()) -> Document:
     """Compute tables and verdicts; the same for any order of the outcomes."""
     rows = Rows.of(outcomes)
@@ -50,7 +50,7 @@ def build(outcomes: Iterable[Outcome | Mapping[str, Any]], run: Mapping[str, Any
     return Document(
         run, rows, resamples,
         tables=build_tables(rows, resamples, wanted_tables(run)),
-        verdicts=evaluate(gates, rows, resamples, tuple(run.get("models", {}))) if gates else (),
+        verdicts=decide(profile, rows, resamples, tuple(run.get("models", {}))),
         notes=(*run.get("notes", ()), *notes),
     )
 

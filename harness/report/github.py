@@ -1,17 +1,16 @@
-"""What GitHub shows of a run: a job summary and annotations.
+"""What GitHub shows of a run, or of a comparison: a job summary and annotations.
 
-``announce`` does nothing outside GitHub Actions, which sets ``GITHUB_STEP_SUMMARY`` (a file to append to) and
-``GITHUB_ACTIONS``.
+``announce`` and ``tell`` do nothing outside GitHub Actions, which sets ``GITHUB_STEP_SUMMARY`` (a file to append to)
+and ``GITHUB_ACTIONS``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..gates import failed
-from ..outcome import Verdict
 from .document import Document, data_kind
 from .highlights import failures, numbers
 from .text import LONG, markdown, plain, show
@@ -23,7 +22,17 @@ SUMMARY_BYTES = 900_000
 
 
 def announce(document: Document, environ: Mapping[str, str] = os.environ, say: Callable[[str], object] = print) -> None:
-    """Append to the job summary and print annotations, where there is someone to see them.
+    """Tell of a run."""
+    tell(lambda: summary(document), lambda: annotations(document), environ, say)
+
+
+def tell(
+    summary: Callable[[], str],
+    annotations: Callable[[], Sequence[str]],
+    environ: Mapping[str, str] = os.environ,
+    say: Callable[[str], object] = print,
+) -> None:
+    """Append Markdown to the job summary and print annotations, where there is someone to see them.
 
     A summary that cannot be written is a warning: the report is written, and its verdicts stand.
     """
@@ -32,12 +41,12 @@ def announce(document: Document, environ: Mapping[str, str] = os.environ, say: C
     if path:
         try:
             with Path(path).open("a", encoding="utf-8") as file:
-                file.write(summary(document))
+                file.write(summary())
         except OSError as error:
-            said = f"GITHUB_STEP_SUMMARY: {path} cannot be written ({error.strerror}); report.md holds the same"
+            said = f"GITHUB_STEP_SUMMARY: {path} cannot be written ({error.strerror}); the report holds the same"
             say(f"::warning title=isoprobe::{_data(plain(said))}" if on_github else f"warning: {plain(said)}")
     if on_github:
-        for line in annotations(document):
+        for line in annotations():
             say(line)
 
 
@@ -89,30 +98,33 @@ def summary(document: Document) -> str:
             )
             + "."
         )
-    return _cut("\n\n".join(parts)) + "\n"
+    return cut("\n\n".join(parts)) + "\n"
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """A summary as long as GitHub takes."""
     data = text.encode()
     if len(data) <= SUMMARY_BYTES:
         return text
-    return data[:SUMMARY_BYTES].decode(errors="ignore").rpartition("\n")[0] + "\n\n… cut: see report.md"
+    kept = data[:SUMMARY_BYTES].decode(errors="ignore").rpartition("\n")[0]
+    return f"{kept}\n\n… cut: the files of the report have the rest"
 
 
 def annotations(document: Document) -> list[str]:
-    """Workflow commands, one for each failed verdict; the last says how many more there are."""
+    """One for each failed verdict."""
     bad = failed(document.verdicts)
-    lines = [_command("error", v) for v in bad[:ANNOTATIONS]]
-    if len(bad) > ANNOTATIONS:
-        lines[-1] = (
-            f"::error title=isoprobe::{len(bad) - ANNOTATIONS + 1} more verdicts count as failed; see the job summary"
-        )
+    return errors([(f"{v.gate.name} ({v.model})", f"{v.result}: {v.message}") for v in bad], "verdicts count as failed")
+
+
+def errors(found: Sequence[tuple[str, str]], what: str) -> list[str]:
+    """Workflow commands, one for each (title, message); the last says how many more there are of ``what``."""
+    lines = [
+        f"::error title={_property(plain(title))}::{_data(plain(message, 1000))}"
+        for title, message in found[:ANNOTATIONS]
+    ]
+    if len(found) > ANNOTATIONS:
+        lines[-1] = f"::error title=isoprobe::{len(found) - ANNOTATIONS + 1} more {what}; see the job summary"
     return lines
-
-
-def _command(kind: str, verdict: Verdict) -> str:
-    title = plain(f"{verdict.gate.name} ({verdict.model})")
-    return f"::{kind} title={_property(title)}::{_data(plain(f'{verdict.result}: {verdict.message}', 1000))}"
 
 
 def _data(text: str) -> str:

@@ -28,7 +28,7 @@ from . import explorer, highlights, provenance, svg
 from .document import Document, data_kind
 from .evidence import NONE, Evidence
 from .figures import FIGURES
-from .text import LEGEND, LONG, NO_DATA, plain, show
+from .text import LEGEND, LONG, NO_DATA, instances, plain, show
 
 PAGE_BYTES = 29_500_000
 """What a page may weigh; pictures give way."""
@@ -151,7 +151,7 @@ def _specs(document: Document) -> Iterator[dict[str, str]]:
             "name": plain(spec),
             "title": plain(str(about.get("title") or "")),
             "kind": plain(data_kind(document.run, document.rows, spec)),
-            "counts": f"{here.n_instances:,} instances, {len(here) - lost:,} requests"
+            "counts": f"{instances(here.n_instances, here.n_units)}, {len(here) - lost:,} requests"
             + (f", {lost:,} lost" if lost else ""),
             "dataset": plain(", ".join(str(dataset[k]) for k in ("name", "licence") if dataset.get(k))),
         }

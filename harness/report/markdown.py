@@ -14,7 +14,7 @@ from tabulate import tabulate
 from ..gates import failed
 from ..outcome import LOST, Estimate, Table
 from .document import Document, data_kind
-from .text import LEGEND, LONG, markdown, show
+from .text import LEGEND, LONG, instances, markdown, show
 
 _SECRET = re.compile(r"api_?key|secret|passw|authorization|bearer|credential|token(?!s|iz)", re.IGNORECASE)
 """Names of what may be a secret; max_tokens and tokenizer are none."""
@@ -57,7 +57,8 @@ def _what_was_run(document: Document) -> str:
         lost = int(here.among("status", LOST).sum())
         lines.append(
             f"- **{markdown(spec)}**{': ' if about.get('title') else ''}{markdown(str(about.get('title') or ''))}; "
-            f"**{markdown(kind)} data**, {_count(here.n_instances, 'instance')}, {_count(len(here) - lost, 'request')}"
+            f"**{markdown(kind)} data**, {instances(here.n_instances, here.n_units)}, "
+            f"{_count(len(here) - lost, 'request')}"
             + (f", {lost} more lost" if lost else ""))
     if document.simulated:
         lines += ["", "**Simulated data:** the evidence of "

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..outcome import Outcome
 from . import WRITERS, evidence, junit
-from .decisions import NO_PROFILE, Profile, decide
+from .decisions import NO_PROFILE, Profile
 from .document import Document, build
 from .figures import draw
 from .run import replace_file
@@ -44,11 +43,7 @@ def publish(
     """
     from .html import page  # jinja2 is not needed to read a run
 
-    document = build(outcomes, run, (), notes)
-    if profile.gates:
-        document = replace(
-            document, verdicts=decide(profile, document.rows, document.resamples, tuple(run.get("models", {})))
-        )
+    document = build(outcomes, run, profile, notes)
     files: dict[str, bytes] = {}
     for place in WRITERS.values():
         module, _, function = place.partition(":")

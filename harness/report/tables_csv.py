@@ -1,4 +1,4 @@
-"""``tables/*.csv``: one line for each number, with its interval and its n."""
+"""``tables/*.csv``: one line for each number, with its interval and its n; ``n_units`` counts clusters of instances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..outcome import Estimate, Table
 from .document import Document
 from .text import spreadsheet
 
-NUMBERS = ("column", "value", "low", "high", "unit", "n_instances", "n_requests")
+NUMBERS = ("column", "value", "low", "high", "unit", "n_instances", "n_requests", "n_units")
 
 
 def write(document: Document) -> dict[str, bytes]:
@@ -36,8 +36,9 @@ def table_csv(table: Table) -> bytes:
 def _numbers(cell: Any, n: list[Any]) -> list[Any]:
     if isinstance(cell, Estimate):
         low, high = cell.interval or (None, None)
-        return [_number(cell.value), _number(low), _number(high), cell.unit, cell.n_instances, cell.n_requests]
-    return [_number(cell), "", "", "", *n]
+        return [_number(cell.value), _number(low), _number(high), cell.unit, cell.n_instances, cell.n_requests,
+                cell.n_units]
+    return [_number(cell), "", "", "", *n, ""]
 
 
 def _number(value: float | None) -> str:

@@ -11,13 +11,13 @@ from ..outcome import Estimate
 
 NO_DATA = "—"
 SMALL_N = 10
-"""Below this number of instances a percentile interval is known to be too short."""
+"""Below this number of instances, or of clusters of them, a percentile interval is known to be too short."""
 SMALL_MARK, FLAT_MARK = "†", "°"
 LEGEND = {
-    SMALL_MARK: f"{SMALL_MARK} fewer than {SMALL_N} instances: the interval is too short to trust.",
-    FLAT_MARK: f"{FLAT_MARK} no instance differs from another, so the interval has no width; with n instances, up to "
-               "about 3.7 / n of them could still differ.",
-    NO_DATA: f"{NO_DATA} no data, or for an interval: it cannot be had (one instance, or too few with data).",
+    SMALL_MARK: f"{SMALL_MARK} fewer than {SMALL_N} instances, or clusters of them: the interval is too short to trust.",
+    FLAT_MARK: f"{FLAT_MARK} no instance differs from another, so the interval has no width; with n instances (clusters of "
+               "them, where there are any), up to about 3.7 / n of them could still differ.",
+    NO_DATA: f"{NO_DATA} no data, or for an interval: it cannot be had (one instance or cluster, or too few with data).",
 }
 LONG = 2000
 """Characters of what the report itself says: notes, verdicts. A name ends earlier."""
@@ -47,6 +47,12 @@ def spreadsheet(text: str) -> str:
     return "'" + text if text[:1] in ("=", "+", "-", "@") else text
 
 
+def instances(n: int, n_units: int) -> str:
+    """How many, and in how many clusters where these are fewer: chance is judged by clusters."""
+    clusters = f" in {n_units:,} cluster{'s' if n_units != 1 else ''}" if n_units < n else ""
+    return f"{n:,} instance{'s' if n != 1 else ''}{clusters}"
+
+
 def show(value: Any) -> str:
     """One cell as plain text."""
     if value is None:
@@ -71,5 +77,5 @@ def _estimate(estimate: Estimate) -> str:
     if estimate.interval is None:
         return f"{number(estimate.value)} [{NO_DATA}]"
     low, high = estimate.interval
-    mark = SMALL_MARK if estimate.n_instances < SMALL_N else FLAT_MARK if low == high else ""
+    mark = SMALL_MARK if estimate.n_units < SMALL_N else FLAT_MARK if low == high else ""
     return f"{number(estimate.value)} [{number(low)}, {number(high)}]{mark}"

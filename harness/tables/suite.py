@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Any
 
-import numpy as np
-
+from .. import bootstrap
 from ..bootstrap import Resamples
 from ..metrics.arms import multiplicity, suite
 from ..metrics.metric import Metric, load
@@ -34,11 +33,7 @@ def estimates(rows: Rows, resamples: Resamples, metrics: Iterable[str | Metric])
 def point(rows: Rows, metric: str) -> float | None:
     """The value alone, for chance levels: a resampled plug-in estimate of them is biased, so it gets no interval."""
     found = load(metric)
-    chosen = found.select(rows)
-    if not len(chosen):
-        return None
-    value = float(found.compute(chosen, np.ones((1, len(rows.units))))[0])
-    return value if np.isfinite(value) else None
+    return bootstrap.point(found, found.select(rows))
 
 
 def scored(attempted: Rows, kept: Callable[[Rows], float]) -> tuple[int, int]:
@@ -58,12 +53,10 @@ def table(
     name: str, title: str, columns: Sequence[str], rows: list[tuple[Any, ...]], note: str, source: str
 ) -> Table | None:
     """The table, or None when no line holds a value."""
-    def value(cell: Any) -> Any:
-        return cell.value if isinstance(cell, Estimate) else cell
     filled = [
         row
         for row in rows
         if any(isinstance(c, Estimate) and c.value is not None for c in row)
-        or (not any(isinstance(c, Estimate) for c in row) and any(isinstance(value(c), int | float) for c in row))
+        or (not any(isinstance(c, Estimate) for c in row) and any(isinstance(c, int | float) for c in row))
     ]
     return Table(name, title, tuple(columns), tuple(filled), note, source) if filled else None

@@ -96,7 +96,7 @@ def _bins(axis: Any, rows: Rows, document: Document, colour: str, marker: str, l
         with np.errstate(invalid="ignore"):
             drawn = share(part, document.resamples.weights, part.correct)
             drawn = drawn[np.isfinite(drawn) & (total(part, document.resamples.weights) > 0)]
-        low, high = np.quantile(drawn, (0.025, 0.975)) if len(drawn) and part.n_instances > 1 else (value, value)
+        low, high = np.quantile(drawn, (0.025, 0.975)) if len(drawn) and part.n_units > 1 else (value, value)
         x.append(float(100 * confidence[at == b].mean()))
         y.append(value)
         errors.append((max(0.0, value - low), max(0.0, high - value)))

@@ -83,7 +83,28 @@ def test_no_data_is_none_and_never_zero():
 
 def test_one_cluster_has_an_estimate_but_no_interval():
     rows = Rows.of([row(instance=f"i{i}", cluster="only", choice="AB"[i % 2]) for i in range(4)])
-    assert Resamples.draw(rows, 10).estimate(accuracy, rows) == Estimate(50.0, None, 4, 4, "%")
+    assert Resamples.draw(rows, 10).estimate(accuracy, rows) == Estimate(50.0, None, 4, 4, "%", n_units=1)
+
+
+def test_an_estimate_counts_the_clusters_that_were_resampled_beside_its_instances():
+    rows = Rows.of([row(instance=f"i{i}", cluster=f"c{i % 3}", choice="AB"[i % 2]) for i in range(12)])
+    found = Resamples.draw(rows, 10).estimate(accuracy, rows)
+    assert (found.n_instances, found.n_units, found.n_requests) == (12, 3, 12)
+
+
+def test_without_clusters_an_estimate_has_as_many_units_as_instances():
+    assert Estimate(50.0, None, 7, 9).n_units == 7
+
+
+def test_the_values_behind_an_interval_are_those_that_gave_it():
+    rows = Rows.of(mixed())
+    estimate, drawn = Resamples.draw(rows, 300).drawn(accuracy, rows)
+    assert estimate.interval == pytest.approx(tuple(np.quantile(drawn, (0.025, 0.975))))
+
+
+def test_one_cluster_has_no_resampled_values():
+    rows = Rows.of([row(instance=f"i{i}", cluster="only", choice="AB"[i % 2]) for i in range(4)])
+    assert np.isnan(Resamples.draw(rows, 10).drawn(accuracy, rows)[1]).all()
 
 
 def test_a_cell_that_most_resamples_may_miss_has_no_interval():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from harness.bootstrap import Resamples
 from harness.errors import SpecError
@@ -50,6 +51,47 @@ def test_the_detectable_effect_is_2_80_standard_errors():
 
 def test_without_variance_the_detectable_effect_is_what_n_cannot_exclude():
     assert detectable(Estimate(100.0, (100.0, 100.0), 37, 40), 0.0) == pytest.approx(100 * (1 - 0.025 ** (1 / 37)))
+
+
+def test_without_variance_the_detectable_effect_is_what_the_clusters_cannot_exclude():
+    assert detectable(Estimate(100.0, (100.0, 100.0), 60, 60, n_units=3), 0.0) == pytest.approx(100 * (1 - 0.025 ** (1 / 3)))
+
+
+def alike(clusters: int, each: int, wrong: int = 0):
+    """Instances in clusters whose requests are all alike; the first ``wrong`` clusters are wrong."""
+    return [row(instance=f"i{c}-{k}", cluster=f"c{c:02}", choice="B" if c < wrong else "A")
+            for c in range(clusters) for k in range(each)]
+
+
+def test_a_pass_without_variance_rests_on_the_clusters_under_holm():
+    gate = {**GATE, "on": "interval", "at_least": 10}
+    verdict = judged([gate], alike(3, 20), holm=True)[0]
+    assert (verdict.result, "Holm-adjusted p = 0.1250 among 1 verdicts" in verdict.message) == ("undecided", True)
+
+
+def test_one_cluster_decides_nothing_under_holm():
+    assert judged([{**GATE, "on": "interval"}], alike(1, 60), holm=True)[0].result == "undecided"
+
+
+def test_p_values_have_one_degree_of_freedom_less_than_there_are_clusters():
+    """Against a loop over resamples and clusters."""
+    rows = Rows.of(alike(6, 10, wrong=4))
+    weights = Resamples.draw(rows, 400).weights
+    names = [cluster for _, cluster in rows.units]
+    drawn = []
+    for counts in weights:
+        right = sum(n * 10 for n, cluster in zip(counts, names, strict=True) if cluster >= "c04")
+        drawn.append(100 * right / sum(n * 10 for n in counts))
+    p = stats.t.sf((90 - 100 / 3) / np.std(drawn), 6 - 1)
+    message = judged([{**GATE, "at_least": 90}], alike(6, 10, wrong=4), holm=True)[0].message
+    assert f"p = {p:.4f} among 1 verdicts" in message
+
+
+def test_clusters_that_answer_alike_leave_a_failure_undecided_that_free_instances_would_show():
+    tied = alike(12, 10, wrong=4)  # 67 %: SE 4 by instances, 14 by clusters
+    free = [row(instance=o.instance, choice=o.choice) for o in tied]
+    gate = {**GATE, "at_least": 80}
+    assert [judged([gate], rows, holm=True)[0].result for rows in (free, tied)] == ["fail", "undecided"]
 
 
 def test_nothing_is_detectable_without_data():

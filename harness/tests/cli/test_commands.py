@@ -120,6 +120,32 @@ def test_evidence_leaves_out_what_the_specs_ask_differently_now(here, capsys):
     assert "are asked differently by the specs as they are now" in capsys.readouterr().out
 
 
+def sampled(**temperatures: float) -> None:
+    """Declares oracles that are sampled in several ways."""
+    models = {name: {"backend": "oracle", "sampling": {"temperature": t}} for name, t in temperatures.items()}
+    Path("specs/models.yaml").write_text(yaml.safe_dump({"models": models}), "utf-8")
+
+
+def test_evidence_finds_the_requests_of_a_model_as_it_was_sampled_in_the_run(here, capsys):
+    sampled(warm=0.7)
+    asked = ("--spec", "gold-scope", "--limit", "1", "--views", "table_ev", "--model", "warm", "--run-id", "w")
+    assert session(here, *asked).status == 0
+    kept = Path("reports/w/requests.jsonl")
+    before = set(kept.read_text().splitlines())
+    kept.unlink()
+    sampled(warm=0.1)  # what is declared since then does not matter
+    assert main(["evidence", "w"]) == 0
+    assert ("3 requests kept" in capsys.readouterr().out, set(kept.read_text().splitlines())) == (True, before)
+
+
+def test_two_models_that_differ_in_sampling_alone_are_compared_with_a_note(here, capsys):
+    sampled(warm=0.7, cold=0.0)
+    models = ("--model", "cold", "--model", "warm", "--run-id", "w")
+    assert session(here, "--spec", "gold-scope", "--limit", "1", "--views", "table_ev", *models).status == 0
+    assert main(["compare", "w", "--out", "c"]) == 0
+    assert "cold was sampled with {'temperature': 0.0}, warm with {'temperature': 0.7}" in Path("c/compare.md").read_text()
+
+
 def test_export_to_csv_is_one_line_an_outcome(here):
     assert main(["export", "r", "--to", "csv", "--out", "rows.csv"]) == 0
     with open("rows.csv", encoding="utf-8", newline="") as file:

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from harness.bootstrap import Resamples
 from harness.cli import compare as command
+from harness.compare import pages
 from harness.compare.arms import arms_of, comparisons, matched
 from harness.compare.paired import compare, flips
 from harness.errors import RunError
+from harness.metrics.metric import load
 from harness.report.recorded import Recorded
 from harness.report.run import OutcomeLog, write_run
 from harness.rows import Rows
@@ -83,6 +86,165 @@ def test_the_interval_is_paired_and_clustered_by_instance():
     assert by_metric(found, "accuracy").change.interval == pytest.approx(tuple(np.quantile(drawn, (0.025, 0.975))))
 
 
+def in_clusters(clusters: int, each: int, right: tuple[int, ...]):
+    """All requests of a cluster alike: right in these clusters, wrong in the others."""
+    return [
+        row(instance=f"i{c}-{k}", cluster=f"c{c}", choice="A" if c in right else "B")
+        for c in range(clusters)
+        for k in range(each)
+    ]
+
+
+def test_one_cluster_gives_a_difference_without_interval_or_p_value():
+    found = compare(arms(a=in_clusters(1, 20, (0,)), b=in_clusters(1, 20, ())), resamples=200, metrics=["accuracy"])
+    d = by_metric(found, "accuracy")
+    assert (d.change.value, d.change.interval, d.p, d.detectable, d.worse) == (-100.0, None, None, None, False)
+
+
+def test_one_cluster_that_got_worse_does_not_fail_the_gate_on_change(tmp_path):
+    base = tmp_path / "base.json"
+    call("--save-baseline", str(base), str(run_folder(tmp_path / "a", hashed(in_clusters(1, 20, (0,))))))
+    worse = run_folder(tmp_path / "b", hashed(in_clusters(1, 20, ())))
+    assert call("--against", str(base), str(worse), "--metric", "accuracy", "--out", str(tmp_path / "c")) == 0
+
+
+def test_p_values_of_differences_rest_on_clusters():
+    """Against a loop: six clusters of four instances, two of which turn wrong and one right."""
+    a, b = in_clusters(6, 4, (0, 1, 2, 3)), in_clusters(6, 4, (2, 3, 4))
+    found = by_metric(compare(arms(a=a, b=b), seed=2, resamples=300, metrics=["accuracy"]), "accuracy")
+    gain = {"c0": -1, "c1": -1, "c2": 0, "c3": 0, "c4": 1, "c5": 0}
+    rows = Rows.of(a)
+    drawn = []
+    for counts in Resamples.draw(rows, 300, 2).weights:
+        drawn.append(100 * sum(n * gain[c] for n, (_, c) in zip(counts, rows.units, strict=True)) / 6)
+    assert found.change.value == pytest.approx(-100 / 6)
+    assert found.p == pytest.approx(2 * stats.t.sf(100 / 6 / np.std(drawn), 5))
+
+
+def test_without_variance_the_p_value_is_the_sign_test_s_of_the_clusters():
+    found = compare(arms(a=in_clusters(4, 20, (0, 1, 2, 3)), b=in_clusters(4, 20, ())), resamples=100)
+    assert by_metric(found, "accuracy").p == 2 * 0.5**4
+
+
+def test_clusters_that_answer_alike_widen_the_interval_of_a_difference():
+    a, b = in_clusters(9, 12, tuple(range(9))), in_clusters(9, 12, (0, 1, 2))
+    widths = []
+    for names in (lambda o: o, lambda o: replace(o, cluster="")):
+        found = compare(arms(a=list(map(names, a)), b=list(map(names, b))), resamples=400, metrics=["accuracy"])
+        low, high = by_metric(found, "accuracy").change.interval
+        widths.append(high - low)
+    assert widths[0] > 2.5 * widths[1]  # all 12 instances alike: sqrt(12) = 3.5 times
+
+
+def test_a_metric_that_one_arm_has_no_data_for_has_no_difference():
+    asked = answered(right_with(0.7), n=4)
+    lost = [replace(o, status="lost", choice=None, correct=None) for o in asked]
+    found = compare(arms(a=asked, b=lost), resamples=50)
+    assert [d.metric for d in found.summary] == []
+
+
+def test_the_same_seed_gives_the_same_comparison_and_another_seed_another():
+    a, b = answered(right_with(0.8), n=6), answered(right_with(0.6), n=6)
+    one, again, other = (compare(arms(a=a, b=b), seed, 200, ["accuracy"]) for seed in (1, 1, 2))
+    assert (one.summary == again.summary, one.summary == other.summary) == (True, False)
+
+
+def test_a_comparison_says_in_how_many_clusters_its_instances_stand():
+    found = compare(arms(a=in_clusters(3, 20, (0,)), b=in_clusters(3, 20, (1,))), resamples=50)
+    assert "60 shared requests of 60 instances in 3 clusters;" in pages.text([found], "t")
+
+
+def comparisons_of(firsts: int, n: int = 100):
+    """Questions whose first evidence is chosen in the first so many of ``n``; it is right in every other one."""
+    return [
+        row(instance=f"i{i:03}", first="A", choice="A" if i < firsts else "B", expected="AB"[i % 2]) for i in range(n)
+    ]
+
+
+def test_a_value_that_crosses_its_ideal_is_judged_by_its_distance_from_it():
+    """40 -> 61 with the ideal 50: the value moves by 21 points, the distance from 10 to 11."""
+    a, b = comparisons_of(40), comparisons_of(61)
+    d = by_metric(compare(arms(a=a, b=b), resamples=500, metrics=["position_preference"]), "position_preference")
+    assert (d.reference.value, d.other.value, d.change.value) == pytest.approx((40, 61, 21))
+    assert (d.distance, d.nearer, d.worse) == (pytest.approx(1), False, False)
+    assert pages.mark(d) == "not shown to be nearer or farther"
+
+
+def test_the_change_of_the_distance_is_tested_on_the_resamples():
+    """Against a loop over resamples: 40 -> 75 %, 15 points farther from 50."""
+    found = compare(
+        arms(a=comparisons_of(40), b=comparisons_of(75)), seed=4, resamples=300, metrics=["position_preference"]
+    )
+    d = by_metric(found, "position_preference")
+    drawn = []
+    for counts in Resamples.draw(Rows.of(comparisons_of(40)), 300, 4).weights:
+        was, now = (sum(n for i, n in enumerate(counts) if i < firsts) for firsts in (40, 75))
+        drawn.append(abs(now - 50) - abs(was - 50))
+    assert d.distance == pytest.approx(15)
+    assert d.p == pytest.approx(2 * stats.t.sf(15 / np.std(drawn), 99))
+
+
+def test_values_equally_far_from_the_ideal_on_both_sides_do_not_differ_in_distance():
+    d = by_metric(compare(arms(a=comparisons_of(20), b=comparisons_of(80)), resamples=200), "position_preference")
+    assert (d.distance, d.nearer, d.adjusted_p) == (0.0, None, 1.0)
+
+
+def test_two_models_at_the_ideal_rarely_seem_to_differ_in_distance():
+    """Distances are folded there, which must not make chance look like a change."""
+    random, found = np.random.default_rng(0), 0
+    for _ in range(100):
+        a, b = ([o if random.random() < 0.5 else replace(o, choice="B") for o in comparisons_of(60, 60)] for _ in "ab")
+        d = by_metric(compare(arms(a=a, b=b), resamples=200, metrics=["position_preference"]), "position_preference")
+        found += d.p < 0.05
+    assert found <= 10
+
+
+def test_max_drop_is_a_drop_towards_the_far_side_of_the_ideal_and_no_crossing(tmp_path):
+    base = tmp_path / "base.json"
+    call("--save-baseline", str(base), str(run_folder(tmp_path / "a", hashed(comparisons_of(40)))))
+    words = ("--against", str(base), "--metric", "position_preference", "--max-drop", "5", "--out", str(tmp_path / "c"))
+    crossed, farther = (run_folder(tmp_path / f"b{n}", hashed(comparisons_of(n))) for n in (61, 66))
+    assert (call(*words, str(crossed)), call(*words, str(farther))) == (0, 1)
+
+
+def test_a_metric_without_an_ideal_is_not_said_to_show_no_difference():
+    a = [row(instance=f"i{i}", choice="A") for i in range(20)]
+    b = [row(instance=f"i{i}", choice="undetermined" if i % 3 else "A") for i in range(20)]
+    d = by_metric(compare(arms(a=a, b=b), resamples=200, metrics=["abstention_rate"]), "abstention_rate")
+    assert (d.change.interval[0] > 0, pages.mark(d)) == (True, "")
+
+
+def probes(flipped: int, model: str = "m", n: int = 10):
+    """Questions and their probes of the interface, the first ``flipped`` of which choose otherwise."""
+    return [
+        row(instance=f"i{i}", variant=variant, model=model, core=not probe, choice="B" if probe and i < flipped else "A")
+        for i in range(n)
+        for probe, variant in enumerate(("v0", "v0+letters"))
+    ]
+
+
+def test_the_metrics_of_the_interface_are_compared_as_they_are_alone():
+    rows = Rows.of(probes(5))
+    alone = Resamples.draw(rows, 100, 3).estimate(load("interface_flips"), rows)
+    found = compare(matched(arms(a=probes(5), b=probes(2))), seed=3, resamples=100)
+    flipped = by_metric(found, "interface_flips")
+    assert (flipped.reference, flipped.other.value) == (alone, 20.0)
+    assert by_metric(found, "interface_effect").change.value == 30.0
+
+
+def test_models_whose_names_hold_slashes_are_compared_as_any_other():
+    found = compare(matched(arms(a=probes(5, "org/one"), b=probes(2, "org/one"))), resamples=50)
+    assert by_metric(found, "interface_flips").change.value == -30.0
+
+
+def test_a_baseline_of_a_model_whose_name_holds_slashes_keeps_its_interface_metrics(tmp_path, capsys):
+    base = tmp_path / "base.json"
+    call("--save-baseline", str(base), str(run_folder(tmp_path / "a", hashed(probes(0, "org/one")))))
+    worse = run_folder(tmp_path / "b", hashed(probes(9, "org/one")))
+    assert call("--against", str(base), str(worse), "--metric", "interface_flips", "--out", str(tmp_path / "c")) == 1
+    assert "interface_flips on s (org/one): 0.0 -> 90.0" in capsys.readouterr().out
+
+
 def test_requests_that_only_one_run_has_are_left_out_and_counted():
     everything = answered(oracle, n=4)
     found = matched(arms(a=everything, b=everything[:10]))
@@ -112,6 +274,32 @@ def test_the_first_difference_of_kept_requests_is_shown_in_their_words(tmp_path)
         matched(arms_of(runs))
     with pytest.raises(RunError, match=f"their requests have the hashes {rows[0].request_sha256[:12]} and "):
         matched(arms(a=rows, b=other))
+
+
+def sampled(folder: Path, sampling: dict, question: str = "Which?"):
+    """A run of one request, kept with how it was sampled."""
+    outcome = replace(row(), request_sha256=hashlib.sha256(f"{sampling} {question}".encode()).hexdigest())
+    folder.mkdir()
+    content = {"request": outcome.request_sha256, "question": question, "evidence": [], "sampling": sampling}
+    (folder / "requests.jsonl").write_text(json.dumps(content) + "\n")
+    return Recorded({**RUN, "id": folder.name}, (outcome,)), folder
+
+
+def test_models_that_were_sampled_differently_are_compared_and_the_sampling_is_noted(tmp_path):
+    cold, warm = sampled(tmp_path / "cold", {"temperature": 0}), sampled(tmp_path / "warm", {"temperature": 1})
+    assert [a.notes for a in matched(arms_of([cold, warm]))] == [
+        (),
+        (
+            "cold was sampled with {'temperature': 0}, warm with {'temperature': 1}: a difference is one of models as "
+            "they were sampled",
+        ),
+    ]
+
+
+def test_another_question_is_refused_however_the_models_were_sampled(tmp_path):
+    runs = [sampled(tmp_path / "a", {"temperature": 0}), sampled(tmp_path / "b", {"temperature": 1}, "Which one?")]
+    with pytest.raises(RunError, match=r"question, at character 5: 'Which\?' against 'Which one\?'"):
+        matched(arms_of(runs))
 
 
 def test_a_model_that_no_run_has_gets_the_near_match():
@@ -284,3 +472,50 @@ def test_a_broken_baseline_says_what_to_do(tmp_path, text, said):
             "--out",
             str(tmp_path / "c"),
         )
+
+
+HOSTILE = "m\x1b[2J\n::error::owned | <b>% of\u202eit"
+
+
+def worse_than_baseline(tmp_path, monkeypatch, **environ):
+    """What a comparison with a baseline prints, for a model of a hostile name that got worse."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, str(value))
+    base = tmp_path / "base.json"
+    for folder, responder in ((tmp_path / "a", oracle), (tmp_path / "b", right_with(0.5))):
+        run_folder(folder, hashed(answered(responder, n=10, model=HOSTILE)))
+        (folder / "keys.txt").unlink()  # has one key a line, so a session could not write this one
+    call("--save-baseline", str(base), str(tmp_path / "a"))
+    return call("--against", str(base), str(tmp_path / "b"), "--metric", "accuracy", "--out", str(tmp_path / "c"))
+
+
+def test_a_hostile_model_name_sends_nothing_but_its_letters_to_the_terminal(tmp_path, monkeypatch, capsys):
+    assert worse_than_baseline(tmp_path, monkeypatch) == 1
+    said = capsys.readouterr().out
+    assert "FAIL accuracy on metasurface-main (m ::error::owned | <b>% ofit): 100.0 -> " in said
+    assert ("\x1b" in said, "\u202e" in said, "\n::error" in said) == (False, False, False)
+
+
+def test_on_github_each_worse_metric_is_one_annotation_whatever_the_model_is_called(tmp_path, monkeypatch, capsys):
+    worse_than_baseline(tmp_path, monkeypatch, GITHUB_ACTIONS="true")
+    commands = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
+    assert len(commands) == 1
+    assert commands[0].startswith(
+        "::error title=isoprobe compare::accuracy on metasurface-main (m ::error::owned | <b>%25 ofit): 100.0 -> "
+    )
+
+
+def test_on_github_the_comparison_is_appended_to_the_job_summary(tmp_path, monkeypatch):
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    worse_than_baseline(tmp_path, monkeypatch, GITHUB_STEP_SUMMARY=summary)
+    assert summary.read_text() == "before\n" + (tmp_path / "c" / "compare.md").read_text()
+
+
+def test_without_a_baseline_nothing_is_annotated(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    a, b = run_folder(tmp_path / "a", answered(oracle, n=4)), run_folder(tmp_path / "b", answered(right_with(0.4), n=4))
+    call(str(a), str(b), "--out", str(tmp_path / "c"))
+    assert "::error" not in capsys.readouterr().out

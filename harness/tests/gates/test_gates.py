@@ -53,6 +53,33 @@ def test_a_bound_on_the_interval_takes_the_end_that_is_harder_to_pass():
     assert results == ["fail", "pass", "fail", "pass"]
 
 
+def clustered(clusters: int, each: int, wrong: tuple[int, ...] = ()):
+    """All requests of a cluster alike."""
+    return [row(instance=f"i{c}-{k}", cluster=f"c{c}", choice="B" if c in wrong else "A")
+            for c in range(clusters) for k in range(each)]
+
+
+def test_no_variance_among_three_clusters_is_judged_by_three_and_not_by_sixty_instances():
+    found = verdict(Gate("g", "accuracy", at_least=90, on="interval"), clustered(3, 20))
+    assert found.result == "fail"
+    assert found.message.endswith(  # 100 x 0.025^(1/3) = 29.24
+        "found 100.0 [100.0, 100.0] (n = 60 instances in 3 clusters, 60 requests); without variance among clusters the "
+        "interval is taken as [29.2, 100.0]")
+
+
+def test_one_cluster_is_undecided_on_the_interval_however_many_instances_it_has():
+    found = verdict(Gate("g", "accuracy", at_least=50, on="interval"), clustered(1, 60))
+    assert (found.result, found.message) == (
+        "undecided", "100.0 (n = 60 instances in 1 cluster, 60 requests) has no interval: too few instances with data")
+
+
+def test_clusters_that_answer_alike_widen_the_interval_that_a_gate_judges():
+    tied = clustered(12, 10, wrong=(0, 1))  # 83 %: by instances [77, 90], by clusters [58, 100]
+    free = [row(instance=o.instance, choice=o.choice) for o in tied]
+    gate = Gate("g", "accuracy", at_least=70, on="interval")
+    assert (verdict(gate, free).result, verdict(gate, tied).result) == ("pass", "fail")
+
+
 def test_both_bounds_hold_at_once():
     assert [
         verdict(Gate("g", "position_preference", at_least=40, at_most=60), right(n, 10 - n, first="A")).result

@@ -197,7 +197,8 @@ def scope_full(rows):
 
 def high_confidence_errors(rows):
     speaking = {o.model for o in rows if o.status == "usable"}
-    return mean(o.status == "usable" and not right(o) and o.confidence >= 0.9 for o in rows if o.model in speaking)
+    return mean(o.status == "usable" and not right(o) and max(o.probabilities.values()) >= 0.9
+                for o in rows if o.model in speaking)
 
 
 def brier(rows):

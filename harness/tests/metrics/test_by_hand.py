@@ -313,6 +313,15 @@ def test_a_probability_of_exactly_nine_tenths_is_high():
     assert value("high_confidence_errors", [wrong]) == 100.0
 
 
+def test_a_wrong_choice_is_a_high_confidence_error_whichever_option_the_high_probability_is_on():
+    """The paper's max over k of p(k), with replies that state one choice and favour another."""
+    elsewhere = {"choice": "B", "confidence": 0.05, "probabilities": {"A": 0.95, "B": 0.05}}
+    unlisted = {"choice": "B", "confidence": None, "probabilities": {"A": 0.6, "C": 0.4}}
+    outcomes = [row(instance=f"i{i}", probability_kind="self-reported", **given)
+                for i, given in enumerate((elsewhere, unlisted))]
+    assert value("high_confidence_errors", outcomes) == 50.0
+
+
 def test_a_model_without_probabilities_has_no_confidence_metrics():
     assert [
         value(m, [row(choice="B")]) for m in ("high_confidence_errors", "brier", "calibration_error", "label_mass")

@@ -53,6 +53,20 @@ def test_the_variance_is_that_between_instances_of_the_pilot():
     assert found.sd == pytest.approx(50, rel=0.05)
 
 
+def test_a_pilot_of_four_clusters_is_too_small_however_many_instances_it_has():
+    rows = [row(instance=f"i{c}-{k}", cluster=f"c{c}", choice="AB"[c % 2]) for c in range(4) for k in range(10)]
+    with pytest.raises(DataError, match="the pilot has 4 clusters of instances; its variance needs 5 or more"):
+        needs(rows, ["accuracy"], 10)
+
+
+def test_without_variance_the_pilot_s_spread_is_what_its_clusters_cannot_exclude():
+    """Six clusters of ten: 1 - 0.025^(1/6) = 45.9 % of them could differ, by 100 points each."""
+    rows = [row(instance=f"i{c}-{k}", cluster=f"c{c}") for c in range(6) for k in range(10)]
+    found = needs(rows, ["accuracy"], 10)[0]
+    assert (found.flat, found.pilot_n) == (True, 60)
+    assert found.sd == pytest.approx(100 * (1 - 0.025 ** (1 / 6)) * np.sqrt(60) / 1.96)
+
+
 def test_more_views_of_the_same_instances_do_not_lower_the_need():
     def pilot(*views: str):
         return [row(instance=f"i{i}", view=v, choice="AB"[i % 2]) for i in range(40) for v in views]

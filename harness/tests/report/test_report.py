@@ -177,6 +177,7 @@ def test_every_table_has_a_csv_whose_lines_carry_value_interval_and_n(tmp_path, 
         "unit",
         "n_instances",
         "n_requests",
+        "n_units",
     ]
     assert [(r["model"], r["column"], r["value"], r["n_requests"]) for r in lines if r["model"] == "oracle"] == [
         ("oracle", "tables", "100.0", "264"),
@@ -187,7 +188,7 @@ def test_every_table_has_a_csv_whose_lines_carry_value_interval_and_n(tmp_path, 
 def test_no_data_is_a_dash_for_readers_and_empty_in_csv():
     table = Table("t", "T", ("model", "x", "instances", "requests"), (("m", Estimate(None, None, 0, 0), 1, 2),))
     assert "—" in table_text(table)
-    assert table_csv(table).decode().splitlines()[1] == "m,x,,,,%,0,0"
+    assert table_csv(table).decode().splitlines()[1] == "m,x,,,,%,0,0,0"
 
 
 def test_no_data_at_all_still_gives_a_report(tmp_path):

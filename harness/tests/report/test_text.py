@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from harness.outcome import Estimate
-from harness.report.text import markdown, plain, show, spreadsheet
+from harness.report.text import instances, markdown, plain, show, spreadsheet
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,7 @@ def test_no_cell_starts_a_formula(text):
         (Estimate(0.5, (0.4, 0.6), 48, 192, "score"), "0.500 [0.400, 0.600]"),
         (Estimate(50.0, None, 1, 4), "50.0 [—]"),
         (Estimate(50.0, (20.0, 80.0), 9, 9), "50.0 [20.0, 80.0]†"),
+        (Estimate(50.0, (20.0, 80.0), 60, 60, n_units=9), "50.0 [20.0, 80.0]†"),
         (Estimate(100.0, (100.0, 100.0), 48, 48), "100.0 [100.0, 100.0]°"),
         (12345, "12,345"),
         (0.00123, "0.00123"),
@@ -63,3 +64,11 @@ def test_no_cell_starts_a_formula(text):
 )
 def test_numbers_as_a_reader_wants_them(value, shown):
     assert show(value) == shown
+
+
+@pytest.mark.parametrize(
+    "n, n_units, said", [(1, 1, "1 instance"), (1200, 1200, "1,200 instances"), (60, 3, "60 instances in 3 clusters"),
+                         (60, 1, "60 instances in 1 cluster")]
+)
+def test_clusters_are_told_where_they_are_fewer_than_instances(n, n_units, said):
+    assert instances(n, n_units) == said
