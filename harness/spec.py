@@ -37,8 +37,17 @@ QUESTIONS = {
     "sufficiency": ("question",),
     "scope": ("question",),
 }
-PLACEHOLDERS = frozenset(("axis", "range", "window", "depth", "threshold", "threshold_wavelength", "axis_longer",
-                          "axis_shorter", "full_range"))
+PLACEHOLDERS = ("axis", "axis_longer", "axis_shorter")
+"""Of every question."""
+TASK_PLACEHOLDERS = {
+    "specification": ("window", "depth"),
+    "threshold": ("threshold", "threshold_wavelength"),
+    "sufficiency": ("range", "full_range"),
+    "scope": ("range", "full_range"),
+}
+"""Further ones of a kind of task; with ``thresholds_nm`` also those of a threshold task."""
+WORDINGS = ("wavelength", "axis")
+"""Of option labels: the first everywhere, the second for the question ``axis`` of threshold tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,17 +212,17 @@ def _check_tasks(file: YamlFile) -> Iterable[Problem]:
                 yield file.problem(path, f"{need!r} is missing; {kind} tasks need it")
         if kind in ("sufficiency", "scope") and not ("bands_nm" in task or {"thresholds_nm", "options"} <= set(task)):
             yield file.problem(path, "either 'bands_nm' or both 'thresholds_nm' and 'options' must say what is asked")
+        known = (*PLACEHOLDERS, *TASK_PLACEHOLDERS.get(kind, ()))
+        if kind in ("sufficiency", "scope") and "thresholds_nm" in task:
+            known += TASK_PLACEHOLDERS["threshold"]
         for name, text in task["questions"].items():
             where = (*path, "questions", name)
             if name not in QUESTIONS[kind]:
                 yield file.problem(where, f"{name!r} is not a question of {kind} tasks{near(name, QUESTIONS[kind])}")
-            try:
-                used = {f for _, f, _, _ in string.Formatter().parse(text) if f is not None}
-            except ValueError as error:
-                yield file.problem(where, f"placeholders: {error}")
-                continue
-            for unknown in sorted(used - PLACEHOLDERS):
-                yield file.problem(where, f"{{{unknown}}} is not a placeholder{near(unknown, sorted(PLACEHOLDERS))}")
+            yield from _check_placeholders(file, where, text, known)
+        if "option_description" in task:
+            yield from _check_placeholders(file, (*path, "option_description"), task["option_description"], ("letter",))
+        yield from _check_options(file, path, task, known)
         bands = task.get("bands_nm", [])
         if any(b <= a for a, b in pairwise(bands)):
             yield file.problem((*path, "bands_nm"), f"boundaries must ascend, not {bands}")
@@ -224,6 +233,35 @@ def _check_tasks(file: YamlFile) -> Iterable[Problem]:
     for i, view in enumerate(file.data.get("interface_views", [])):
         if view not in file.data["views"]:
             yield file.problem(("interface_views", i), f"{view!r} is not a view{near(view, file.data['views'])}")
+
+
+def _check_placeholders(file: YamlFile, where: tuple, text: str, known: tuple[str, ...]) -> Iterable[Problem]:
+    """Whether a text can be filled wherever its task is asked: a name that another task fills is unknown here."""
+    try:
+        used = {f for _, f, _, _ in string.Formatter().parse(text) if f is not None}
+        unknown = sorted(used - set(known))
+        if not unknown:
+            text.format_map(dict.fromkeys(known, ""))  # a format such as {axis:d} fails only when it is applied
+    except ValueError as error:
+        yield file.problem(where, f"placeholders: {error}")
+        return
+    for name in unknown:
+        yield file.problem(where, f"{{{name}}} is not a placeholder of {where[1]} tasks{near(name, known)}")
+
+
+def _check_options(file: YamlFile, path: tuple, task: Mapping, known: tuple[str, ...]) -> Iterable[Problem]:
+    """Labels of the sides of a threshold: one pair for each wording that is asked, with placeholders that exist."""
+    if "options" not in task or "bands_nm" in task:
+        return
+    where = (*path, "options")
+    for wording, sides in task["options"].items():
+        if wording not in WORDINGS:
+            yield file.problem((*where, wording), f"{wording!r} is not a wording{near(wording, WORDINGS)}")
+        for side, label in sides.items():
+            yield from _check_placeholders(file, (*where, wording, side), label, known)
+    for wording in {"axis" if question == "axis" else "wavelength": 0 for question in task["questions"]}:
+        if wording not in task["options"]:
+            yield file.problem(where, f"{wording!r} is missing: its labels of the shorter and the longer side")
 
 
 def _freeze(file: YamlFile, path: Path, family: str) -> Spec:

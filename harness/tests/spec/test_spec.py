@@ -58,7 +58,7 @@ def test_an_unknown_task_names_the_nearest_kind(tmp_path):
 
 def test_an_unknown_placeholder_names_the_nearest(tmp_path):
     path = changed(tmp_path, ("At what {axis} is the transmission lowest?", "At what {axes} is the transmission lowest?"))
-    assert "tasks.extreme.questions.minimum: {axes} is not a placeholder; did you mean 'axis'?" in problems(path)[0]
+    assert "minimum: {axes} is not a placeholder of extreme tasks; did you mean 'axis'?" in problems(path)[0]
 
 
 def test_a_task_without_its_settings_says_which_one_it_needs(tmp_path):
@@ -84,6 +84,40 @@ def test_a_task_without_its_settings_says_which_one_it_needs(tmp_path):
 def test_what_no_schema_can_say_is_told_with_its_place(tmp_path, old, new, message):
     (found,) = problems(changed(tmp_path, (old, new)))
     assert message == found.split(": ", 1)[1]
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("longer-axis: Which spectrum", "longer-axis: Within {range}, which spectrum",
+     "tasks.compare.questions.longer-axis: {range} is not a placeholder of compare tasks; did you mean 'axis_longer'? "
+     "valid: axis, axis_longer, axis_shorter"),
+    ("the full range {range}", "the full range {range} beside {threshold}",
+     "tasks.sufficiency.questions.question: {threshold} is not a placeholder of sufficiency tasks; "
+     "valid: axis, axis_longer, axis_shorter, range, full_range"),
+    ("option_description: Spectrum {letter}", "option_description: Spectrum {lettre}",
+     "tasks.compare.option_description: {lettre} is not a placeholder of compare tasks; did you mean 'letter'? "
+     "valid: letter"),
+    ("At what {axis} is the transmission lowest", "At what {axis:d} is the transmission lowest",
+     "tasks.extreme.questions.minimum: placeholders: Unknown format code 'd' for object of type 'str'"),
+])
+def test_a_placeholder_that_the_task_does_not_fill_is_told_with_those_that_it_does(tmp_path, old, new, message):
+    (found,) = problems(changed(tmp_path, (old, new)))
+    assert message == found.split(": ", 1)[1]
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ('longer: "{axis_longer}"', 'longer: "{axis_longr}"',
+     "tasks.threshold.options.axis.longer: {axis_longr} is not a placeholder of threshold tasks; "
+     "did you mean 'axis_longer'? valid: axis, axis_longer, axis_shorter, threshold, threshold_wavelength"),
+    ("      axis: {shorter", "      energy: {shorter",
+     "tasks.threshold.options.energy: 'energy' is not a wording; valid: wavelength, axis"),
+    ('      axis: {shorter: "{axis_shorter}", longer: "{axis_longer}"}\n', "",
+     "tasks.threshold.options: 'axis' is missing: its labels of the shorter and the longer side"),
+])
+def test_labels_of_sides_are_checked_as_questions_are(tmp_path, old, new, message):
+    text = (MAIN.parent / "gold-main.yaml").read_text()
+    assert old in text
+    (tmp_path / "x.yaml").write_text(text.replace(old, new))
+    assert message in [p.split(": ", 1)[1] for p in problems(tmp_path / "x.yaml")]
 
 
 def test_a_sufficiency_task_without_its_answers_says_the_two_ways_to_give_them(tmp_path):
