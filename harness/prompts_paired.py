@@ -8,7 +8,6 @@ has them. A withheld input appears in neither message, except where the spec's o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,8 +15,8 @@ from .datasets.paired import Pair
 from .errors import DataError, near
 from .probe import Option, View
 from .spec import Spec
+from .spec_paired import PLACEHOLDER
 
-PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 SUFFICIENCY = ("SUFFICIENT", "INSUFFICIENT")
 
 DEFAULTS = {

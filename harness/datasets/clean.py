@@ -82,13 +82,6 @@ class CleanRule:
         return cls(**declared)
 
 
-DIPS = CleanRule()
-"""MOCLIP, section 3.1. Band questions add ``boundaries_nm=(605, 645, 685)``."""
-PEAKS = CleanRule(extremum="maximum", range_nm=(450, 800), prominence=0.05, rival_prominence=0.0, rival_gap=0.03,
-                  relative=True)
-"""Gold, section 3.1. Threshold questions add ``boundaries_nm=(542.5,), margin_nm=10``."""
-
-
 @dataclass(frozen=True, slots=True)
 class Clean:
     """The result of a rule.
@@ -102,10 +95,6 @@ class Clean:
     kept: tuple[Spectrum, ...]
     position_nm: np.ndarray
     removed: dict[str, int]
-
-    def account(self) -> str:
-        """``interior removed 40, prominence removed 38, ...``, for the error that the counts cannot be filled."""
-        return ", ".join(f"{name} removed {n}" for name, n in self.removed.items() if n) or "no filter removed any"
 
 
 def prominences(height: np.ndarray) -> np.ndarray:
