@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,7 +142,12 @@ def check_schema(file: YamlFile, schema: Mapping[str, Any]) -> list[Problem]:
 def _explain(file: YamlFile, error: Any) -> list[Problem]:
     path = tuple(error.absolute_path)
     kind, schema = error.validator, error.schema
-    if kind in ("anyOf", "oneOf") and error.context:
+    if kind == "oneOf":  # of branches that need one property each
+        names = [name for branch in error.validator_value for name in branch["required"]]
+        given = [name for name in names if name in error.instance]
+        message = f"{' and '.join(map(repr, given)) or 'none'} given; give one of {' and '.join(map(repr, names))}"
+        return [file.problem(path, message)]
+    if kind == "anyOf" and error.context:
         # the branch that got furthest says best what is meant
         deepest = max(error.context, key=lambda e: (len(e.absolute_path), e.validator != "type"))
         return _explain(file, deepest)
@@ -163,6 +169,8 @@ def _explain(file: YamlFile, error: Any) -> list[Problem]:
     elif kind == "type":
         wanted = error.validator_value if isinstance(error.validator_value, str) else " or ".join(error.validator_value)
         message = f"{_short(error.instance)} is not of type {wanted}"
+        if wanted == "string" and not isinstance(error.instance, dict | list):
+            message += "; put it in quotes"  # YAML reads yes, no, on, off, 7 and 2026-11-30 as something else
     elif kind == "pattern":
         message = f"{_short(error.instance)} does not fit: {schema.get('x-noun', schema.get('description', ''))}"
     else:
@@ -171,5 +179,5 @@ def _explain(file: YamlFile, error: Any) -> list[Problem]:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = re.sub(r"//[^/\s]*@", "//...@", repr(value))  # a key may stand in an address
     return text if len(text) <= 60 else text[:57] + "..."
