@@ -6,7 +6,7 @@ import hashlib
 import json
 import string
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -88,6 +88,12 @@ class Spec:
     tables: tuple[str, ...]
     data: Mapping[str, Any]
     sha256: str
+    lines: Mapping[tuple, int] = field(default_factory=dict)
+
+    def place(self, *path: object) -> str:
+        """``file:line: a.b``, where a part of the declaration stands, for what only the data show to be wrong."""
+        line = f":{self.lines[path]}" if path in self.lines else ""
+        return f"{self.file}{line}: {'.'.join(map(str, path))}"
 
     def view(self, name: str) -> View:
         return _named(self.views, name, f"{self.file}: view", lambda v: v.name)
@@ -148,7 +154,7 @@ def load(path: Path) -> Spec:
         problems += [Problem(p.file, p.line, f"dataset.{p.path}" if p.path else "dataset", p.message)
                      for p in check_schema(inner, schema("dataset"))]
     if not problems:
-        problems = list(_check_tasks(file) if name == "spec" else spec_paired.check(file))
+        problems = [*_check_tasks(file), *_check_exclude(file, path)] if name == "spec" else list(spec_paired.check(file))
     if problems:
         raise SpecError(sorted(problems, key=lambda p: (p.line, p.path)))
     return _freeze(file, path, family)
@@ -205,8 +211,12 @@ def declaration(root: Path, stem: str) -> YamlFile:
 
 def _check_tasks(file: YamlFile) -> Iterable[Problem]:
     """What a schema cannot say: which settings a kind of task needs, and which placeholders exist."""
+    prefixes: dict[str, str] = {}
     for kind, task in file.data["tasks"].items():
         path = ("tasks", kind)
+        other = prefixes.setdefault(task.get("prefix", kind), kind)
+        if other != kind:  # ids of instances would be the same, and one would stand for both
+            yield file.problem((*path, "prefix"), f"{task.get('prefix', kind)!r} is the prefix of {other!r} too")
         for need in TASK_NEEDS[kind]:
             if need not in task:
                 yield file.problem(path, f"{need!r} is missing; {kind} tasks need it")
@@ -230,9 +240,40 @@ def _check_tasks(file: YamlFile) -> Iterable[Problem]:
             for i, (lo, hi) in enumerate(task.get(setting, [])):
                 if hi <= lo:
                     yield file.problem((*path, setting, i), f"[{lo}, {hi}] must ascend")
+    low, high = file.data["clean"].get("range_nm", (0, 1))
+    if high <= low:
+        yield file.problem(("clean", "range_nm"), f"[{low}, {high}] must ascend")
     for i, view in enumerate(file.data.get("interface_views", [])):
         if view not in file.data["views"]:
             yield file.problem(("interface_views", i), f"{view!r} is not a view{near(view, file.data['views'])}")
+
+
+def excluded(name: str, path: Path) -> Path:
+    """The file of the family that a family at ``path`` excludes: beside it, else among the specs of the working folder."""
+    beside = path.with_name(f"{name}.yaml")
+    return beside if beside.is_file() else specs_folder(Path.cwd()) / "invariance" / beside.name
+
+
+def _check_exclude(file: YamlFile, path: Path) -> Iterable[Problem]:
+    """Whether excluded families exist, and draw their structures without this one's."""
+    for i, name in enumerate(file.data.get("exclude", ())):
+        if not excluded(name, path).is_file():
+            known = {p.stem for folder in (path.parent, excluded("", path).parent) for p in folder.glob("*.yaml")}
+            yield file.problem(("exclude", i), f"{name!r} is not a spec{near(name, sorted(known - {path.stem}))}")
+            continue
+        if path.resolve() in _behind(excluded(name, path), set()):
+            yield file.problem(("exclude", i), f"{name!r} excludes this family in turn; one of them must draw first")
+
+
+def _behind(path: Path, seen: set[Path]) -> set[Path]:
+    """``seen`` with a family's file and those of all that it excludes."""
+    if path.resolve() not in seen and path.is_file():
+        seen.add(path.resolve())
+        data = read_yaml(path, shown(path)).data
+        names = data.get("exclude") if isinstance(data, dict) else None
+        for name in names if isinstance(names, list) else ():
+            _behind(excluded(str(name), path), seen)
+    return seen
 
 
 def _check_placeholders(file: YamlFile, where: tuple, text: str, known: tuple[str, ...]) -> Iterable[Problem]:
@@ -277,7 +318,7 @@ def _freeze(file: YamlFile, path: Path, family: str) -> Spec:
         exclude=tuple(data.get("exclude", ())), readout=data["readout"], tasks=tasks,
         views=tuple(_view(n, v) for n, v in data["views"].items()),
         templates=tuple(data.get("templates", ("plain",))), tables=tuple(data.get("tables", ())), data=data,
-        sha256=hashlib.sha256(canonical.encode()).hexdigest(),
+        sha256=hashlib.sha256(canonical.encode()).hexdigest(), lines=file.lines,
     )
 
 

@@ -130,7 +130,7 @@ def derive(like: Spec, pool: PoolSpec, polarization: str) -> Spec:
         params = task.params if pool.min_samples is None else {**task.params, "min_samples": pool.min_samples}
         prefix = f"{pool.prefix}-{polarization}-{task.prefix}"
         tasks.append(replace(task, instances=count, prefix=prefix, params=params))
-    return replace(like, name=f"{pool.name}-{polarization}", seed=pool.seed,
+    return replace(like, name=f"{pool.name}-{polarization}", file=f"pool {pool.name}", lines={}, seed=pool.seed,
                    dataset={**like.dataset, "polarization": polarization}, exclude=(), tasks=tuple(tasks), data=data,
                    views=tuple(like.view(v) for v in pool.views), sha256=f"{like.sha256}+{pool}+{polarization}")
 

@@ -77,13 +77,33 @@ def test_a_task_without_its_settings_says_which_one_it_needs(tmp_path):
      "valid: minimum, maximum"),
     ("minimum: At what {axis} is", "minimum: At what {axis is",
      "tasks.extreme.questions.minimum: placeholders: expected '}' before end of string"),
+    ("range_nm: [450, 730]", "range_nm: [730, 450]", "clean.range_nm: [730, 450] must ascend"),
+    ("    prefix: suff\n", "    prefix: spec\n", "tasks.sufficiency.prefix: 'spec' is the prefix of 'specification' too"),
+    ("range_format: .3f, response", "range_format: d, response",
+     "views.table_um.range_format: 'd' does not fit: a Python number format such as .3f"),
+    ("axis_format: d, response", "axis_format: .2d, response",
+     "views.table_nm.axis_format: '.2d' does not fit: a Python number format such as .3f"),
+    ("readout: decision\n", "readout: decision\nexclude: [gold-man]\n",
+     "exclude.0: 'gold-man' is not a spec; did you mean 'gold-main'? valid: filters-main, filters-scope, gold-main, "
+     "gold-scope, gold-transmission, metasurface-interface, metasurface-main, metasurface-scope"),
+    ("readout: decision\n", "readout: decision\nexclude: [x]\n",
+     "exclude.0: 'x' excludes this family in turn; one of them must draw first"),
     ("readout: decision\n", "readout: decision\ninterface_views: [table_nmm]\n",
      "interface_views.0: 'table_nmm' is not a view; did you mean 'table_nm'? "
      "valid: table_nm, table_um, table_sci, table_ev, plot_nm, plot_ev, table_ev_desc"),
 ])
-def test_what_no_schema_can_say_is_told_with_its_place(tmp_path, old, new, message):
+def test_what_is_wrong_in_a_task_or_a_view_is_told_with_its_place(tmp_path, monkeypatch, old, new, message):
+    monkeypatch.chdir(ROOT)  # where excluded families are looked for, if they are not beside the file
     (found,) = problems(changed(tmp_path, (old, new)))
     assert message == found.split(": ", 1)[1]
+
+
+def test_a_family_copied_elsewhere_still_excludes_the_shipped_one(tmp_path, monkeypatch):
+    text = (MAIN.parent / "metasurface-scope.yaml").read_text()
+    (tmp_path / "mine.yaml").write_text(text.replace("name: metasurface-scope", "name: mine"))
+    monkeypatch.chdir(tmp_path)
+    assert ("metasurface-main",) == spec.load(Path("mine.yaml")).exclude
+    assert spec.excluded("metasurface-main", tmp_path / "mine.yaml").samefile(MAIN)
 
 
 @pytest.mark.parametrize("old, new, message", [

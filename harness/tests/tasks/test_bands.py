@@ -29,5 +29,25 @@ def test_an_extremum_that_a_cut_leaves_outside_all_bands_is_no_decoy(tmp_path):
 
 
 def test_a_band_that_holds_all_data_leaves_nothing_to_ask_and_is_told_so(tmp_path):
-    with pytest.raises(DataError, match="task 'extreme' needs 6 instances, the data fill 0"):
+    with pytest.raises(DataError, match=r"x\.yaml:\d+: tasks\.extreme: .* needs 6 instances, the data fill 0"):
         _ = banded(tmp_path, "bands_nm: [300, 740, 800]").instances
+
+
+def gold(folder: Path, old: str, new: str):
+    text = (MAIN.parent / "gold-main.yaml").read_text()
+    assert old in text
+    (folder / "x.yaml").write_text(text.replace(old, new))
+    return family(load(folder / "x.yaml"))
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("thresholds_nm: [542.5]", "thresholds_nm: [0.5425]",
+     "x.yaml:54: tasks.sufficiency.thresholds_nm.0: 0.5425 nm lies outside the spectra, which run from 450 to 800 nm; "
+     "give nm, whatever the unit of a table"),
+    ("range_nm: [450, 800]", "range_nm: [0.45, 0.8]",
+     "x.yaml:10: clean: range_nm: 0 samples of spectrum"),
+])
+def test_wavelengths_in_another_unit_are_told_with_their_line(tmp_path, old, new, message):
+    with pytest.raises(DataError) as error:
+        _ = gold(tmp_path, old, new).instances
+    assert message in str(error.value)
