@@ -116,7 +116,7 @@ def system(spec: Spec, view: View, template: str, fields: Mapping[str, str]) -> 
     left = [m[0] for m in PLACEHOLDER.finditer(fill(text(spec, kind), {**words, "description": ""}) + description)
             if m[1] not in words]
     if left:
-        raise DataError(f"{spec.file}: prompts: {left[0]} stands for nothing on this item{near(left[0][1:-1], words)}")
+        raise DataError(f"{spec.place('prompts')}: {left[0]} stands for nothing on an item{near(left[0][1:-1], words)}")
     return said
 
 

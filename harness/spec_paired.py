@@ -29,10 +29,19 @@ def check(file: YamlFile) -> Iterator[Problem]:
         yield file.problem(("dataset",), "either 'name' or 'jsonl' must say where the items come from")
     if dataset.get("name") == "isobench" and "subset" not in dataset:
         yield file.problem(("dataset",), "'subset' is missing; valid: math_parity, graph_maxflow")
+    first, second = list(inputs)[:2]
+    labels = [inputs[name].get("label", name.upper()) for name in (first, second)]
+    if labels[0] == labels[1]:
+        yield file.problem(("inputs", second, "label"), f"{labels[1]!r} is the label of {first!r} too; labels must differ")
     for name, view in views.items():
-        for i, given in enumerate(view.get("given", ())):
-            if given not in inputs:
-                yield file.problem(("views", name, "given", i), f"{given!r} is not an input{near(given, inputs)}")
+        unknown = [(i, given) for i, given in enumerate(view.get("given", ())) if given not in inputs]
+        for i, given in unknown:
+            yield file.problem(("views", name, "given", i), f"{given!r} is not an input{near(given, inputs)}")
+        supplied = view.get("given", [name] if name in inputs else [first, second])
+        shown = {inputs[given]["kind"] for given in supplied if given in inputs}
+        if not unknown and ("image" in shown) != (view["kind"] != "text"):  # a model without eyes is asked by kind
+            kinds = ", ".join(f"{given} ({inputs[given]['kind']})" for given in supplied)
+            yield file.problem(("views", name, "kind"), f"{view['kind']!r} does not fit what the view supplies: {kinds}")
     description = prompts["description"]
     texts: dict[tuple[str, ...], str] = {("prompts", "description"): description} if isinstance(description, str) else {
         ("prompts", "description", view): text for view, text in description.items()}

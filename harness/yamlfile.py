@@ -15,6 +15,18 @@ from .errors import Problem, SpecError, near
 MAX_VALUES = 100_000
 """A declaration with more values than this (aliases expanded) is refused: it is a mistake or a YAML bomb."""
 
+HINTS = {
+    "found a tab character that violates indentation": "indent with spaces",
+    "found character that cannot start any token": "indent with spaces, and quote text that begins with @, % or `",
+    "mapping values are not allowed in this context": "quote text that holds ': ', and check the indentation",
+    "did not find expected key": "check the indentation of this line and of those before it",
+    "did not find expected '-' indicator": "check the indentation of this line and of those before it",
+    "could not find expected ':'": "a key is followed by ': ', a '-' by a space; check the line before, too",
+    "did not find expected ',' or ']'": "close the list with ]",
+    "did not find expected ',' or '}'": "close the mapping with }",
+}
+"""What most often is the reason of a complaint of libyaml."""
+
 try:
     from yaml import CSafeLoader as _Loader
 except ImportError:  # PyYAML without libyaml
@@ -65,7 +77,8 @@ def read_yaml(path: Path, shown: str | None = None) -> YamlFile:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise SpecError(Problem(name, mark.line + 1 if mark else 0, "", f"not valid YAML: {what}")) from None
+        hint = f"; {HINTS[what]}" if what in HINTS else ""
+        raise SpecError(Problem(name, mark.line + 1 if mark else 0, "", f"not valid YAML: {what}{hint}")) from None
     except RecursionError:
         raise SpecError(Problem(name, 0, "", "nested too deeply for a declaration")) from None
     finally:

@@ -46,7 +46,7 @@ def _item(place: str, number: int, row: dict[str, Any], folder: Path, inputs: Ma
     options: tuple[tuple[str, str], ...] = ()
     if row.get("options") is not None:
         if not isinstance(row["options"], dict) or len(row["options"]) < 2:
-            raise DataError(f"{place}: options must be an object of two or more keys with their texts")
+            raise DataError(f"{place}: options: {row['options']!r:.60} is no object of two or more keys with their texts")
         options = check_options(row["options"], place)
         answer = {**answer, "values": [key for key, _ in options]}
     facts: dict[str, Any] = {"regime": row.get("regime") or ""}
@@ -87,7 +87,7 @@ def _flag(value: Any, place: str) -> bool:
 
 def _names(value: Any, inputs: Mapping[str, str], place: str) -> None:
     if not isinstance(value, dict):
-        raise DataError(f"{place}: an object input -> value is needed")
+        raise DataError(f"{place}: {value!r:.60} is no object input -> value")
     for name in value:
         if name not in inputs:
             raise DataError(f"{place}: {name!r} is no input{near(name, inputs)}")
@@ -96,11 +96,11 @@ def _names(value: Any, inputs: Mapping[str, str], place: str) -> None:
 def _pieces(value: Any, kind: str, column: str, folder: Path, place: str) -> tuple[Piece, ...]:
     if kind == "text":
         if not isinstance(value, str) or not value.strip():
-            raise DataError(f"{place}: {column} must be a text that is not empty")
+            raise DataError(f"{place}: {column}: {value!r:.60} is not a text, or an empty one")
         return (Piece(value),)
     paths = value if isinstance(value, list) else [value]
     if not paths or not all(isinstance(p, str) and p for p in paths):
-        raise DataError(f"{place}: {column} must be the path of a picture or a list of them")
+        raise DataError(f"{place}: {column}: {value!r:.60} is neither the path of a picture nor a list of them")
     files = [below(folder, p, f"{place}: {column}") for p in paths]
     for file in files:
         if not file.is_file():

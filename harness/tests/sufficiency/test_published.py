@@ -282,7 +282,7 @@ def test_a_users_file_needs_no_python(tmp_path: Path) -> None:
         (GOOD.replace("x1", "x2").replace("yes", "maybe"), "mine.jsonl:2: answer 'maybe' is not offered"),
         ('{"id": "x2", "log": "fine", "answer": "yes"}', "mine.jsonl:2: 'photo' is missing"),
         (GOOD.replace("x1", "x2").replace("a.png", "b.png"), "no such picture"),
-        (GOOD.replace("x1", "x2").replace("all fine", " "), "mine.jsonl:2: log must be a text"),
+        (GOOD.replace("x1", "x2").replace("all fine", " "), "mine.jsonl:2: log: ' ' is not a text, or an empty one"),
         (
             GOOD.replace('"answer"', '"options": {"yes": "It is.", "no": "it is."}, "answer"').replace("x1", "x2"),
             "both say",

@@ -81,6 +81,12 @@ def test_own_data_need_one_yaml_file_and_one_jsonl_file(tmp_path: Path) -> None:
         (("{jsonl: mine.jsonl}", "{name: parity}"), "{site} is not a placeholder"),
         (("{kind: both}", "{kind: both, given: [log, foto]}"), "'foto' is not an input; did you mean 'photo'?"),
         ((', values: ["yes", "no"]', ""), "'values' is missing; a choice needs it"),
+        (('["yes", "no"]', "[yes, no]"), "answer.values.0: True is not of type string; put it in quotes"),
+        (("label: PHOTO", "label: LOG"), "inputs.photo.label: 'LOG' is the label of 'log' too; labels must differ"),
+        (("  photo: {kind: image}", "  photo: {kind: text}"),
+         "own.yaml:18: views.photo.kind: 'text' does not fit what the view supplies: photo (image)"),
+        (("both: {kind: both}", "both: {kind: text}"),
+         "own.yaml:16: views.both.kind: 'text' does not fit what the view supplies: log (text), photo (image)"),
     ],
 )
 def test_a_fault_is_named_with_its_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -93,6 +99,18 @@ def test_a_placeholder_that_no_column_fills_is_an_error_when_built(tmp_path: Pat
     built = family(load(written(tmp_path, OWN.replace("{site}. Is it", "{plant}. Is it"))))
     with pytest.raises(DataError, match=r"\{plant\}"):
         built.build(next(iter(built.keys(Selection()))), Asked("m"))
+
+
+def test_the_check_of_a_set_names_the_items_that_leave_a_placeholder_open(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "mine.jsonl").read_text().splitlines()]
+    rows[1]["sites"] = rows[1].pop("site")
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(DataError) as caught:
+        family(load(file)).check()
+    (said,) = str(caught.value).splitlines()
+    assert "own.yaml:19: prompts: {site} stands for nothing on an item; did you mean 'sites'?" in said
+    assert said.endswith("(item p1)")
 
 
 def test_a_key_that_names_nothing_says_the_nearest(tmp_path: Path) -> None:
