@@ -20,6 +20,7 @@ from .yamlfile import YamlFile, check_schema, read_yaml
 PACKAGE_SPECS = Path(__file__).parent / "_specs"
 """Where the declarations lie in an installed wheel; in a clone they stand at the top level."""
 
+FAMILIES = ("spectra", "paired")
 TASK_NEEDS = {
     "extreme": ("bands_nm", "margin_nm"),
     "compare": ("separation_nm", "option_description"),
@@ -145,7 +146,9 @@ def load(path: Path) -> Spec:
     file = read_yaml(path, shown(path))
     if not isinstance(file.data, dict):
         raise SpecError(Problem(file.path, 0, "", "a probe family is a mapping; see specs/README.md"))
-    family = file.data.get("family", "spectra")
+    family = file.data.get("family", "paired" if "inputs" in file.data else "spectra")
+    if family not in FAMILIES:  # each has a schema of its own, so nothing else could be said of the file
+        raise SpecError(file.problem(("family",), f"{family!r} is not a family{near(family, FAMILIES)}"))
     name = "paired" if family == "paired" else "spec"
     problems = check_schema(file, schema(name))
     dataset = file.data.get("dataset")

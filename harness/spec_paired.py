@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from .errors import Problem, near
 from .yamlfile import YamlFile
 
-PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 WORDS = ("description", "form", "input", "other", "other_short", "other_label", "input_short", "input_label", "first",
          "second", "first_short", "second_short", "first_label", "second_label")
 """Placeholders of system messages in every family."""
@@ -24,9 +24,14 @@ def check(file: YamlFile) -> Iterator[Problem]:
     needs = {"choice": "values", "set": "members"}.get(answer["space"])
     if needs and needs not in answer:
         yield file.problem(("answer",), f"{needs!r} is missing; a {answer['space']} needs it")
+    suits = {"sample_f1": "set", "macro_f1": "choice"}.get(data.get("score", ""), answer["space"])
+    if suits != answer["space"]:
+        yield file.problem(("score",), f"{data['score']!r} is for answers of the space {suits!r}, not {answer['space']!r}")
     dataset = data["dataset"]
     if ("name" in dataset) == ("jsonl" in dataset):
         yield file.problem(("dataset",), "either 'name' or 'jsonl' must say where the items come from")
+    for key in set(dataset) - {"jsonl", "n"} if "jsonl" in dataset and "name" not in dataset else ():
+        yield file.problem(("dataset", key), "says nothing of a file of your own; remove it")
     if dataset.get("name") == "isobench" and "subset" not in dataset:
         yield file.problem(("dataset",), "'subset' is missing; valid: math_parity, graph_maxflow")
     first, second = list(inputs)[:2]

@@ -186,6 +186,8 @@ def _explain(file: YamlFile, error: Any) -> list[Problem]:
             message += "; put it in quotes"  # YAML reads yes, no, on, off, 7 and 2026-11-30 as something else
     elif kind == "pattern":
         message = f"{_short(error.instance)} does not fit: {schema.get('x-noun', schema.get('description', ''))}"
+    elif kind in ("minItems", "minProperties", "maxItems", "maxProperties"):
+        message = f"{len(error.instance)} given; at {'least' if kind.startswith('min') else 'most'} {error.validator_value}"
     else:
         message = error.message if len(error.message) < 200 else error.message[:200] + "..."
     return [file.problem(path, message)]
