@@ -7,17 +7,19 @@ same order. A request is built when its turn comes; rendered evidence is kept fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from . import datasets, prompts, tasks, variants
 from .datasets.clean import CleanRule, clean
-from .errors import KeyLookupError, Problem, SpecError, near
+from .errors import DataError, KeyLookupError, Problem, SpecError, near
 from .probe import Instance, Part, Request, RequestKey, Truth, Variant, View
 from .render import renderer
-from .spec import Spec, TaskSpec
+from .spec import Spec, TaskSpec, excluded, load
 from .spectrum import AXIS_UNITS, Spectrum
 from .tasks.pool import Pool
 from .tasks.reversed_rule import reversed_answer
@@ -182,14 +184,17 @@ class SpectraFamily:
             DataError: the data do not fill the declared counts; says which filter removed how many.
         """
         rule = CleanRule.from_mapping({**self.spec.data["clean"], "extremum": self.spec.data["extremum"]})
-        result = clean(self._spectra(), rule)
+        with self._telling("clean"):
+            result = clean(self._spectra(), rule)
         taken = {s.id for name in self.spec.exclude for s in self._structures(name)}
         kept = [s for s in result.kept if s.id not in taken]
         removed = {**result.removed, "exclude": len(result.kept) - len(kept)}
         pool = Pool(kept, self.spec.seed, self.spec.data["extremum"], self.spec.name, removed)
         drawn: dict[str, list[Instance]] = {}
         for task in sorted(self.spec.tasks, key=lambda t: tuple(tasks.TASKS).index(t.kind)):
-            drawn[task.kind] = tasks.task(task.kind).draw(task, pool)
+            self._check_settings(task, kept)
+            with self._telling("tasks", task.kind):
+                drawn[task.kind] = tasks.task(task.kind).draw(task, pool)
         out: dict[str, tuple[Instance, dict[str, Variant]]] = {}
         for task in self.spec.tasks:
             planned = dict(self.plan(task))
@@ -197,6 +202,28 @@ class SpectraFamily:
                 labelled = tasks.task(task.kind).label(task, instance, planned[instance.id])
                 out[instance.id] = (instance, {v.id: v for v in labelled})
         return out
+
+    @contextmanager
+    def _telling(self, *path: str) -> Iterator[None]:
+        """Says of an error in the data which part of the declaration they do not fit."""
+        try:
+            yield
+        except DataError as error:
+            raise DataError(f"{self.spec.place(*path)}: {error}") from None
+
+    def _check_settings(self, task: TaskSpec, kept: Sequence[Spectrum]) -> None:
+        """Complain about wavelengths that no spectrum reaches: most often they are not in nm, as all declarations are."""
+        if not kept:
+            return
+        low, high = (float(nm) for nm in kept[0].wavelength_nm[[0, -1]])
+        spans = [(("thresholds_nm", i), nm, nm) for i, nm in enumerate(task.get("thresholds_nm", ()))]
+        spans += [((name, i), *ends) for name in ("windows_nm", "intervals_nm") for i, ends in enumerate(task.get(name, ()))]
+        spans += [(("bands_nm",), bands[0], bands[-1]) for bands in [task.get("bands_nm")] if bands]
+        for path, first, last in spans:
+            if last <= low or first >= high:
+                said = f"{first:g} nm lies" if first == last else f"{first:g} to {last:g} nm lie"
+                raise DataError(f"{self.spec.place('tasks', task.kind, *path)}: {said} outside the spectra, which run from "
+                                f"{low:g} to {high:g} nm; give nm, whatever the unit of a table")
 
     def core_variants(self) -> set[tuple[str, str]]:
         """(instance, variant) of every variant that exists in every core view."""
@@ -273,10 +300,7 @@ class SpectraFamily:
         return tuple(replace(s, quantity=quantity) for s in self.data.spectra) if quantity else self.data.spectra
 
     def _structures(self, name: str) -> Iterable[Spectrum]:
-        from .spec import load
-
-        path = self.spec.base / f"{name}.yaml"
-        other = family(load(path))
+        other = family(load(excluded(name, self.spec.base / Path(self.spec.file).name)))
         return [s for instance, _ in other.instances.values() for s in instance.evidence]
 
     def _evidence(self, instance_id: str, variant_id: str, view: View) -> tuple[Part, tuple[Part, ...]]:

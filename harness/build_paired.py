@@ -121,6 +121,16 @@ class PairedFamily:
         facts["supports"] = facts["answers"].get(facts["arm"], "") if readable else ""
         return Truth(expected=pair.expected, cluster=pair.cluster, core=False, facts=facts)
 
+    def _unfilled(self, pair: Pair) -> list[str]:
+        """The first complaint about a placeholder that an item does not fill, if there is one."""
+        for view in self.spec.views:
+            for template in view.style.get("templates", self.spec.templates):
+                try:
+                    wording.system(self.spec, view, template, pair.fields)
+                except DataError as error:
+                    return [f"{error} (item {pair.id})"]
+        return []
+
     def find(self, key: RequestKey) -> Pair:
         if key.instance not in self._by_id:
             raise KeyLookupError(f"{self.spec.name}: no instance {key.instance!r}{near(key.instance, self._by_id)}")
@@ -140,10 +150,11 @@ class PairedFamily:
         """Draw or decode every picture; one line on the source, then the defects of published labels.
 
         Raises:
-            DataError: pictures that cannot be read, all of them together.
+            DataError: pictures that cannot be read and placeholders that an item does not fill, all of them together.
         """
         pictures, faults = 0, []
         for pair in self.data.items:
+            faults += self._unfilled(pair)
             for name in pair.inputs:
                 for piece in pair.inputs[name]:
                     if piece.image is None or (name in pair.once and pair is not self._by_id[pair.cluster]):

@@ -9,6 +9,7 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Any
 
+from .errors import DataError
 from .probe import ABSTAIN, Option, Request, Variant, View, lettered
 from .spec import Spec, TaskSpec
 from .spectrum import AXIS_UNITS
@@ -74,7 +75,13 @@ def question(task: TaskSpec, variant: Variant, view: View) -> str:
 
 def options(task: TaskSpec, variant: Variant, view: View) -> tuple[Option, ...]:
     """The alternatives in displayed order; keys are the same in every view, labels follow its unit."""
-    return tuple(_option(key, task, variant, view) for key in variant.facts["options"])
+    shown = tuple(_option(key, task, variant, view) for key in variant.facts["options"])
+    said = [(o.label, o.description) for o in shown]
+    for i, option in enumerate(said):
+        if option in said[:i]:
+            raise DataError(f"view {view.name}: two options of {task.kind} tasks are both {option[0]!r}; declare a "
+                            "range_format with more digits")
+    return shown
 
 
 def _option(key: str, task: TaskSpec, variant: Variant, view: View) -> Option:

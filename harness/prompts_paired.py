@@ -8,7 +8,6 @@ has them. A withheld input appears in neither message, except where the spec's o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,8 +15,8 @@ from .datasets.paired import Pair
 from .errors import DataError, near
 from .probe import Option, View
 from .spec import Spec
+from .spec_paired import PLACEHOLDER
 
-PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 SUFFICIENCY = ("SUFFICIENT", "INSUFFICIENT")
 
 DEFAULTS = {
@@ -117,7 +116,7 @@ def system(spec: Spec, view: View, template: str, fields: Mapping[str, str]) -> 
     left = [m[0] for m in PLACEHOLDER.finditer(fill(text(spec, kind), {**words, "description": ""}) + description)
             if m[1] not in words]
     if left:
-        raise DataError(f"{spec.file}: prompts: {left[0]} stands for nothing on this item{near(left[0][1:-1], words)}")
+        raise DataError(f"{spec.place('prompts')}: {left[0]} stands for nothing on an item{near(left[0][1:-1], words)}")
     return said
 
 

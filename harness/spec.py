@@ -6,7 +6,7 @@ import hashlib
 import json
 import string
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,7 @@ from .yamlfile import YamlFile, check_schema, read_yaml
 PACKAGE_SPECS = Path(__file__).parent / "_specs"
 """Where the declarations lie in an installed wheel; in a clone they stand at the top level."""
 
+FAMILIES = ("spectra", "paired")
 TASK_NEEDS = {
     "extreme": ("bands_nm", "margin_nm"),
     "compare": ("separation_nm", "option_description"),
@@ -37,8 +38,17 @@ QUESTIONS = {
     "sufficiency": ("question",),
     "scope": ("question",),
 }
-PLACEHOLDERS = frozenset(("axis", "range", "window", "depth", "threshold", "threshold_wavelength", "axis_longer",
-                          "axis_shorter", "full_range"))
+PLACEHOLDERS = ("axis", "axis_longer", "axis_shorter")
+"""Of every question."""
+TASK_PLACEHOLDERS = {
+    "specification": ("window", "depth"),
+    "threshold": ("threshold", "threshold_wavelength"),
+    "sufficiency": ("range", "full_range"),
+    "scope": ("range", "full_range"),
+}
+"""Further ones of a kind of task; with ``thresholds_nm`` also those of a threshold task."""
+WORDINGS = ("wavelength", "axis")
+"""Of option labels: the first everywhere, the second for the question ``axis`` of threshold tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +89,12 @@ class Spec:
     tables: tuple[str, ...]
     data: Mapping[str, Any]
     sha256: str
+    lines: Mapping[tuple, int] = field(default_factory=dict)
+
+    def place(self, *path: object) -> str:
+        """``file:line: a.b``, where a part of the declaration stands, for what only the data show to be wrong."""
+        line = f":{self.lines[path]}" if path in self.lines else ""
+        return f"{self.file}{line}: {'.'.join(map(str, path))}"
 
     def view(self, name: str) -> View:
         return _named(self.views, name, f"{self.file}: view", lambda v: v.name)
@@ -130,7 +146,9 @@ def load(path: Path) -> Spec:
     file = read_yaml(path, shown(path))
     if not isinstance(file.data, dict):
         raise SpecError(Problem(file.path, 0, "", "a probe family is a mapping; see specs/README.md"))
-    family = file.data.get("family", "spectra")
+    family = file.data.get("family", "paired" if "inputs" in file.data else "spectra")
+    if family not in FAMILIES:  # each has a schema of its own, so nothing else could be said of the file
+        raise SpecError(file.problem(("family",), f"{family!r} is not a family{near(family, FAMILIES)}"))
     name = "paired" if family == "paired" else "spec"
     problems = check_schema(file, schema(name))
     dataset = file.data.get("dataset")
@@ -139,7 +157,7 @@ def load(path: Path) -> Spec:
         problems += [Problem(p.file, p.line, f"dataset.{p.path}" if p.path else "dataset", p.message)
                      for p in check_schema(inner, schema("dataset"))]
     if not problems:
-        problems = list(_check_tasks(file) if name == "spec" else spec_paired.check(file))
+        problems = [*_check_tasks(file), *_check_exclude(file, path)] if name == "spec" else list(spec_paired.check(file))
     if problems:
         raise SpecError(sorted(problems, key=lambda p: (p.line, p.path)))
     return _freeze(file, path, family)
@@ -196,24 +214,28 @@ def declaration(root: Path, stem: str) -> YamlFile:
 
 def _check_tasks(file: YamlFile) -> Iterable[Problem]:
     """What a schema cannot say: which settings a kind of task needs, and which placeholders exist."""
+    prefixes: dict[str, str] = {}
     for kind, task in file.data["tasks"].items():
         path = ("tasks", kind)
+        other = prefixes.setdefault(task.get("prefix", kind), kind)
+        if other != kind:  # ids of instances would be the same, and one would stand for both
+            yield file.problem((*path, "prefix"), f"{task.get('prefix', kind)!r} is the prefix of {other!r} too")
         for need in TASK_NEEDS[kind]:
             if need not in task:
                 yield file.problem(path, f"{need!r} is missing; {kind} tasks need it")
         if kind in ("sufficiency", "scope") and not ("bands_nm" in task or {"thresholds_nm", "options"} <= set(task)):
             yield file.problem(path, "either 'bands_nm' or both 'thresholds_nm' and 'options' must say what is asked")
+        known = (*PLACEHOLDERS, *TASK_PLACEHOLDERS.get(kind, ()))
+        if kind in ("sufficiency", "scope") and "thresholds_nm" in task:
+            known += TASK_PLACEHOLDERS["threshold"]
         for name, text in task["questions"].items():
             where = (*path, "questions", name)
             if name not in QUESTIONS[kind]:
                 yield file.problem(where, f"{name!r} is not a question of {kind} tasks{near(name, QUESTIONS[kind])}")
-            try:
-                used = {f for _, f, _, _ in string.Formatter().parse(text) if f is not None}
-            except ValueError as error:
-                yield file.problem(where, f"placeholders: {error}")
-                continue
-            for unknown in sorted(used - PLACEHOLDERS):
-                yield file.problem(where, f"{{{unknown}}} is not a placeholder{near(unknown, sorted(PLACEHOLDERS))}")
+            yield from _check_placeholders(file, where, text, known)
+        if "option_description" in task:
+            yield from _check_placeholders(file, (*path, "option_description"), task["option_description"], ("letter",))
+        yield from _check_options(file, path, task, known)
         bands = task.get("bands_nm", [])
         if any(b <= a for a, b in pairwise(bands)):
             yield file.problem((*path, "bands_nm"), f"boundaries must ascend, not {bands}")
@@ -221,9 +243,69 @@ def _check_tasks(file: YamlFile) -> Iterable[Problem]:
             for i, (lo, hi) in enumerate(task.get(setting, [])):
                 if hi <= lo:
                     yield file.problem((*path, setting, i), f"[{lo}, {hi}] must ascend")
+    low, high = file.data["clean"].get("range_nm", (0, 1))
+    if high <= low:
+        yield file.problem(("clean", "range_nm"), f"[{low}, {high}] must ascend")
     for i, view in enumerate(file.data.get("interface_views", [])):
         if view not in file.data["views"]:
             yield file.problem(("interface_views", i), f"{view!r} is not a view{near(view, file.data['views'])}")
+
+
+def excluded(name: str, path: Path) -> Path:
+    """The file of the family that a family at ``path`` excludes: beside it, else among the specs of the working folder."""
+    beside = path.with_name(f"{name}.yaml")
+    return beside if beside.is_file() else specs_folder(Path.cwd()) / "invariance" / beside.name
+
+
+def _check_exclude(file: YamlFile, path: Path) -> Iterable[Problem]:
+    """Whether excluded families exist, and draw their structures without this one's."""
+    for i, name in enumerate(file.data.get("exclude", ())):
+        if not excluded(name, path).is_file():
+            known = {p.stem for folder in (path.parent, excluded("", path).parent) for p in folder.glob("*.yaml")}
+            yield file.problem(("exclude", i), f"{name!r} is not a spec{near(name, sorted(known - {path.stem}))}")
+            continue
+        if path.resolve() in _behind(excluded(name, path), set()):
+            yield file.problem(("exclude", i), f"{name!r} excludes this family in turn; one of them must draw first")
+
+
+def _behind(path: Path, seen: set[Path]) -> set[Path]:
+    """``seen`` with a family's file and those of all that it excludes."""
+    if path.resolve() not in seen and path.is_file():
+        seen.add(path.resolve())
+        data = read_yaml(path, shown(path)).data
+        names = data.get("exclude") if isinstance(data, dict) else None
+        for name in names if isinstance(names, list) else ():
+            _behind(excluded(str(name), path), seen)
+    return seen
+
+
+def _check_placeholders(file: YamlFile, where: tuple, text: str, known: tuple[str, ...]) -> Iterable[Problem]:
+    """Whether a text can be filled wherever its task is asked: a name that another task fills is unknown here."""
+    try:
+        used = {f for _, f, _, _ in string.Formatter().parse(text) if f is not None}
+        unknown = sorted(used - set(known))
+        if not unknown:
+            text.format_map(dict.fromkeys(known, ""))  # a format such as {axis:d} fails only when it is applied
+    except ValueError as error:
+        yield file.problem(where, f"placeholders: {error}")
+        return
+    for name in unknown:
+        yield file.problem(where, f"{{{name}}} is not a placeholder of {where[1]} tasks{near(name, known)}")
+
+
+def _check_options(file: YamlFile, path: tuple, task: Mapping, known: tuple[str, ...]) -> Iterable[Problem]:
+    """Labels of the sides of a threshold: one pair for each wording that is asked, with placeholders that exist."""
+    if "options" not in task or "bands_nm" in task:
+        return
+    where = (*path, "options")
+    for wording, sides in task["options"].items():
+        if wording not in WORDINGS:
+            yield file.problem((*where, wording), f"{wording!r} is not a wording{near(wording, WORDINGS)}")
+        for side, label in sides.items():
+            yield from _check_placeholders(file, (*where, wording, side), label, known)
+    for wording in {"axis" if question == "axis" else "wavelength": 0 for question in task["questions"]}:
+        if wording not in task["options"]:
+            yield file.problem(where, f"{wording!r} is missing: its labels of the shorter and the longer side")
 
 
 def _freeze(file: YamlFile, path: Path, family: str) -> Spec:
@@ -239,7 +321,7 @@ def _freeze(file: YamlFile, path: Path, family: str) -> Spec:
         exclude=tuple(data.get("exclude", ())), readout=data["readout"], tasks=tasks,
         views=tuple(_view(n, v) for n, v in data["views"].items()),
         templates=tuple(data.get("templates", ("plain",))), tables=tuple(data.get("tables", ())), data=data,
-        sha256=hashlib.sha256(canonical.encode()).hexdigest(),
+        sha256=hashlib.sha256(canonical.encode()).hexdigest(), lines=file.lines,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,18 @@ from .errors import Problem, SpecError, near
 
 MAX_VALUES = 100_000
 """A declaration with more values than this (aliases expanded) is refused: it is a mistake or a YAML bomb."""
+
+HINTS = {
+    "found a tab character that violates indentation": "indent with spaces",
+    "found character that cannot start any token": "indent with spaces, and quote text that begins with @, % or `",
+    "mapping values are not allowed in this context": "quote text that holds ': ', and check the indentation",
+    "did not find expected key": "check the indentation of this line and of those before it",
+    "did not find expected '-' indicator": "check the indentation of this line and of those before it",
+    "could not find expected ':'": "a key is followed by ': ', a '-' by a space; check the line before, too",
+    "did not find expected ',' or ']'": "close the list with ]",
+    "did not find expected ',' or '}'": "close the mapping with }",
+}
+"""What most often is the reason of a complaint of libyaml."""
 
 try:
     from yaml import CSafeLoader as _Loader
@@ -64,7 +77,8 @@ def read_yaml(path: Path, shown: str | None = None) -> YamlFile:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise SpecError(Problem(name, mark.line + 1 if mark else 0, "", f"not valid YAML: {what}")) from None
+        hint = f"; {HINTS[what]}" if what in HINTS else ""
+        raise SpecError(Problem(name, mark.line + 1 if mark else 0, "", f"not valid YAML: {what}{hint}")) from None
     except RecursionError:
         raise SpecError(Problem(name, 0, "", "nested too deeply for a declaration")) from None
     finally:
@@ -141,7 +155,12 @@ def check_schema(file: YamlFile, schema: Mapping[str, Any]) -> list[Problem]:
 def _explain(file: YamlFile, error: Any) -> list[Problem]:
     path = tuple(error.absolute_path)
     kind, schema = error.validator, error.schema
-    if kind in ("anyOf", "oneOf") and error.context:
+    if kind == "oneOf":  # of branches that need one property each
+        names = [name for branch in error.validator_value for name in branch["required"]]
+        given = [name for name in names if name in error.instance]
+        message = f"{' and '.join(map(repr, given)) or 'none'} given; give one of {' and '.join(map(repr, names))}"
+        return [file.problem(path, message)]
+    if kind == "anyOf" and error.context:
         # the branch that got furthest says best what is meant
         deepest = max(error.context, key=lambda e: (len(e.absolute_path), e.validator != "type"))
         return _explain(file, deepest)
@@ -163,8 +182,12 @@ def _explain(file: YamlFile, error: Any) -> list[Problem]:
     elif kind == "type":
         wanted = error.validator_value if isinstance(error.validator_value, str) else " or ".join(error.validator_value)
         message = f"{_short(error.instance)} is not of type {wanted}"
+        if wanted == "string" and not isinstance(error.instance, dict | list):
+            message += "; put it in quotes"  # YAML reads yes, no, on, off, 7 and 2026-11-30 as something else
     elif kind == "pattern":
         message = f"{_short(error.instance)} does not fit: {schema.get('x-noun', schema.get('description', ''))}"
+    elif kind in ("minItems", "minProperties", "maxItems", "maxProperties"):
+        message = f"{len(error.instance)} given; at {'least' if kind.startswith('min') else 'most'} {error.validator_value}"
     else:
         message = error.message if len(error.message) < 200 else error.message[:200] + "..."
     return [file.problem(path, message)]
@@ -179,5 +202,5 @@ def _plain_boolean(key: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = re.sub(r"//[^/\s]*@", "//...@", repr(value))  # a key may stand in an address
     return text if len(text) <= 60 else text[:57] + "..."

@@ -14,12 +14,12 @@ from pathlib import Path
 from ..backends.config import ModelConfig
 from ..backends.weights import read_header
 from ..errors import AdapterError, near
+from ..tables.arms import JOIN
 from .base import find as find_base
 from .checkpoint import CONFIG, WEIGHTS
 
 ADAPTERS = Path(".isoprobe") / "adapters"
 """Where adapters are kept, relative to the working folder: ARM/SEED below it."""
-JOIN = "+"
 
 
 @dataclass(frozen=True, slots=True)

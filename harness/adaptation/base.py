@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..backends.config import models
 from ..errors import AdapterError, near
@@ -152,20 +152,6 @@ def layer_of(name: str) -> int:
     """``model.layers.3.mlp.up_proj`` -> 3."""
     parts = name.split(".")
     return int(parts[parts.index("layers") + 1])
-
-
-def trainable_parameters(model: torch.nn.Module, lora: Lora) -> int:
-    """rank x (inputs + outputs), summed over all adapted projections. Works on a model without weights (``meta``)."""
-    return sum(lora.rank * (m.in_features + m.out_features) for m in adapted_layers(model, lora).values())
-
-
-def skeleton(config: Any) -> torch.nn.Module:
-    """A model of this transformers configuration with no memory behind its weights."""
-    import torch
-    from transformers import AutoModelForCausalLM
-
-    with torch.device("meta"):
-        return AutoModelForCausalLM.from_config(config)
 
 
 class Prompter:

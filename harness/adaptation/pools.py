@@ -41,11 +41,11 @@ def in_development(instance: str) -> bool:
 
 
 class PoolFamily(SpectraFamily):
-    """One polarization of a pool. Structures in ``taken`` are left out; those in ``worn`` are used only if need be."""
+    """One polarization of a pool, without the structures in ``taken``."""
 
-    def __init__(self, spec: Spec, taken: frozenset[str], worn: frozenset[str]):
+    def __init__(self, spec: Spec, taken: set[str]):
         super().__init__(spec)
-        self.taken, self.worn = taken, worn
+        self.taken = taken
 
     def _spectra(self) -> tuple[Spectrum, ...]:
         return tuple(s for s in super()._spectra() if s.id not in self.taken)
@@ -77,14 +77,14 @@ class Pool:
 
     def _draw(self, like: Spec, polarization: str, must: set[str], may: set[str]) -> PoolFamily:
         declared = derive(like, self.spec, polarization)
-        fresh = PoolFamily(declared, frozenset(must | may), frozenset())
+        fresh = PoolFamily(declared, must | may)
         try:
             fresh.check()
             return fresh
         except DataError:
             if not may:
                 raise
-        again = PoolFamily(declared, frozenset(must), frozenset(may))
+        again = PoolFamily(declared, must)
         again.check()
         return again
 
@@ -130,7 +130,7 @@ def derive(like: Spec, pool: PoolSpec, polarization: str) -> Spec:
         params = task.params if pool.min_samples is None else {**task.params, "min_samples": pool.min_samples}
         prefix = f"{pool.prefix}-{polarization}-{task.prefix}"
         tasks.append(replace(task, instances=count, prefix=prefix, params=params))
-    return replace(like, name=f"{pool.name}-{polarization}", seed=pool.seed,
+    return replace(like, name=f"{pool.name}-{polarization}", file=f"pool {pool.name}", lines={}, seed=pool.seed,
                    dataset={**like.dataset, "polarization": polarization}, exclude=(), tasks=tuple(tasks), data=data,
                    views=tuple(like.view(v) for v in pool.views), sha256=f"{like.sha256}+{pool}+{polarization}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import re
@@ -12,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import BackendError, near
-from . import BACKENDS
 
 OPENROUTER_URL = "https://openrouter.ai/api/v1"
 
@@ -121,42 +119,21 @@ class ModelConfig:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-_FIELDS = {f.name: f for f in dataclasses.fields(ModelConfig)}
-
-
-def models(mapping: Mapping[str, Any]) -> dict[str, ModelConfig]:
-    """The ``models:`` of a parsed ``models.yaml`` as configurations.
+def models(declared: Mapping[str, Any]) -> dict[str, ModelConfig]:
+    """The models of a ``models.yaml`` that fits its schema (:func:`harness.spec.declaration`) as configurations.
 
     Raises:
-        BackendError: an unknown backend, readout or field; names the model and what would be right.
+        BackendError: a readout that the model's backend does not have.
     """
-    entries = mapping.get("models", mapping)
-    return {str(name): _config(str(name), entry or {}) for name, entry in entries.items()}
+    return {name: _config(name, entry) for name, entry in declared["models"].items()}
 
 
 def _config(name: str, entry: Mapping[str, Any]) -> ModelConfig:
-    for key in entry:
-        if key not in _FIELDS or key == "name":
-            raise BackendError(f"models.{name}.{key}: unknown setting{near(key, sorted(set(_FIELDS) - {'name'}))}")
-    backend = entry.get("backend", "")
-    if backend not in BACKENDS:
-        raise BackendError(f"models.{name}.backend: {backend!r} is not a backend{near(backend, BACKENDS)}")
-    readout = entry.get("readout", "")
+    backend, readout = entry["backend"], entry.get("readout", "")
     if readout and readout not in READOUTS[backend]:
-        raise BackendError(f"models.{name}.readout: backend {backend!r} has no readout {readout!r}"
+        raise BackendError(f"models.yaml: models.{name}.readout: backend {backend!r} has no readout {readout!r}"
                            f"{near(readout, READOUTS[backend])}")
-    if entry.get("permute", "") not in ("", "reverse"):
-        raise BackendError(f"models.{name}.permute: {entry['permute']!r}{near(entry['permute'], ['reverse'])}")
-    for key, least in (("in_flight", 1), ("max_tries", 1), ("timeout_s", 0.001)):
-        if key in entry and not (isinstance(entry[key], int | float) and entry[key] >= least):
-            raise BackendError(f"models.{name}.{key}: {entry[key]!r}; a number of at least {least:g} is needed")
-    if re.match(r"https?://[^/]*@", str(entry.get("base_url", ""))):
-        raise BackendError(f"models.{name}.base_url: it holds a user name or password; use key_env")
-    modalities = tuple(entry.get("modalities", ("text", "image")))
-    for m in modalities:
-        if m not in ("text", "image"):
-            raise BackendError(f"models.{name}.modalities: {m!r}{near(m, ['text', 'image'])}")
-    return ModelConfig(**{**entry, "name": name, "modalities": modalities})
+    return ModelConfig(**{**entry, "name": name, "modalities": tuple(entry.get("modalities", ("text", "image")))})
 
 
 _AD_HOC = {

@@ -30,6 +30,13 @@ MODULES = {"import": "batch"}
 """Of commands whose name is no module's."""
 
 
+def count(text: str) -> int:
+    """An argument that counts something."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count; give 1 or more")
+    return int(text)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 done and found wanting, 2 could not be done."""
     argv = list(sys.argv[1:] if argv is None else argv)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RunError
+from . import count
 from .batch import export, store_argument
 
 
@@ -31,8 +32,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-images", action="store_true", help="leave the pictures out of the logs")
     parser.add_argument("--views", help="of a spec: names of views, or all")
-    parser.add_argument("--limit", type=int, help="of a spec: instances of every task")
-    parser.add_argument("--repeat", type=int, default=1, help="of a spec: how often each is asked")
+    parser.add_argument("--limit", type=count, help="of a spec: instances of every task")
+    parser.add_argument("--repeat", type=count, default=1, help="of a spec: how often each is asked")
     store_argument(parser)
 
 

@@ -75,17 +75,24 @@ def find(specs: Iterable[Spec], text: str) -> tuple[Spec, RequestKey]:
         raise KeyLookupError(f"{text!r}: no spec {key.spec!r}{near(key.spec, [s.name for s in specs])}")
     if len(words) == 1 and "/" in words[0]:
         words = [w for w in words[0].split("/") if w]
-    found, nearby = [], set()
+    found, nearby, every_name = [], set(), set[str]()
     for spec in specs:
         for key in family(spec).keys(every):
             names = {key.spec, key.task, key.instance, key.variant, f"{key.instance}-{key.variant}", key.view, key.template}
+            every_name |= names
             if all(w in names for w in words):
                 found.append((spec, key))
             elif words[0].split("-")[0] in key.instance:
                 nearby.add(f"{key.instance}-{key.variant}")
+            every_name |= names
     if not found:
-        hint = near(words[0], sorted(nearby)[:5000])[:300]
-        raise KeyLookupError(f"{text!r} is no request of {', '.join(s.name for s in specs)}{hint}")
+        names = ", ".join(s.name for s in specs)
+        unknown = [w for w in words[1:] if w not in every_name]
+        if unknown and words[0] in every_name:
+            views = [v.name for s in specs for v in s.views]
+            raise KeyLookupError(f"{unknown[0]!r} is no view of {names}{near(unknown[0], views)}")
+        hint = near(words[0], sorted(nearby or every_name)[:5000])[:300]
+        raise KeyLookupError(f"{text!r} is no request of {names}{hint}")
     if len(found) > 1:
         some = "\n  ".join(str(k) for _, k in found[:8])
         raise KeyLookupError(f"{text!r} fits {len(found)} requests; say which, for example\n  {some}")

@@ -19,7 +19,10 @@ from pathlib import Path
 from tabulate import tabulate
 
 from ..build import ALL, Selection, family
+from ..errors import Problem, SpecError, near
 from ..spec import Spec, declaration, load_all
+from ..tables import TABLES
+from . import count
 
 COLUMNS = ("spec", "instances", "core_variants", "variants", "requests", "requests_text_only")
 
@@ -29,11 +32,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print a list of objects instead of a table")
     parser.add_argument("--no-data", action="store_true", help="do not load data: check the declarations alone")
     parser.add_argument("--deep", action="store_true", help="also: is every request answerable, and only from its evidence?")
-    parser.add_argument("--limit", type=int, metavar="N", help="with --deep: the first N instances of every task")
+    parser.add_argument("--limit", type=count, metavar="N", help="with --deep: the first N instances of every task")
 
 
 def run(args: argparse.Namespace) -> int:
     specs = load_all(Path.cwd(), args.specs)
+    known_tables(specs)
     if args.deep:
         return deep(specs, args)
     rows = [counts(spec) for spec in specs]
@@ -45,6 +49,14 @@ def run(args: argparse.Namespace) -> int:
                        intfmt=","))
         print(*notes, sep="\n")
     return 0
+
+
+def known_tables(specs: tuple[Spec, ...]) -> None:
+    """Complain about tables that no report has; a session leaves them out."""
+    problems = [Problem(spec.file, spec.lines[("tables", i)], f"tables.{i}", f"{name!r} is not a table{near(name, TABLES)}")
+                for spec in specs for i, name in enumerate(spec.tables) if name not in TABLES]
+    if problems:
+        raise SpecError(problems)
 
 
 def deep(specs: tuple[Spec, ...], args: argparse.Namespace) -> int:

@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError, near
 from ..settings import DATASETS, dataset_path
 from ..spectrum import SpectraSet
 
@@ -26,28 +25,17 @@ SPECTRA = {
 }
 """Name in a spec -> "module:function". ``moclip`` and ``gold`` read the user's own file when its path is set."""
 
-KEYS = ("name", "table", "polarization", "quantity", "unit", "wavelengths", "columns", "blank", "percent", "sheet",
-        "skip_rows", "kind", "licence", "source", "description")
-
 
 def load(declaration: Mapping[str, Any], base: Path) -> SpectraSet:
-    """The spectra of a ``dataset:`` block; paths in it are relative to ``base``.
+    """The spectra of a ``dataset:`` block that fits its schema; paths in it are relative to ``base``.
 
     One process reads a file once; a file that has changed since is read again.
 
     Raises:
-        DataError: an unknown dataset or key, or data that cannot be used.
+        DataError: data that cannot be used.
         SpecError: the path of the user's own file is set wrongly.
     """
-    for key in declaration:
-        if key not in KEYS:
-            raise DataError(f"dataset.{key}: no such property{near(key, KEYS)}")
     name, table = declaration.get("name"), declaration.get("table")
-    if (name is None) == (table is None):
-        raise DataError("dataset: give either a name or a table, "
-                        f"{'not both' if name is not None else 'for instance name: metasurface or table: my.csv'}")
-    if name is not None and name not in SPECTRA:
-        raise DataError(f"dataset.name: no dataset {name!r}{near(name, SPECTRA)}")
     own = dataset_path(name) if name in DATASETS else base / Path(table).expanduser() if table is not None else None
     stamp = own.stat() if own is not None and own.exists() else None
     return _load(json.dumps(dict(declaration), sort_keys=True), base, own, stamp and (stamp.st_mtime_ns, stamp.st_size))

@@ -82,13 +82,6 @@ class CleanRule:
         return cls(**declared)
 
 
-DIPS = CleanRule()
-"""MOCLIP, section 3.1. Band questions add ``boundaries_nm=(605, 645, 685)``."""
-PEAKS = CleanRule(extremum="maximum", range_nm=(450, 800), prominence=0.05, rival_prominence=0.0, rival_gap=0.03,
-                  relative=True)
-"""Gold, section 3.1. Threshold questions add ``boundaries_nm=(542.5,), margin_nm=10``."""
-
-
 @dataclass(frozen=True, slots=True)
 class Clean:
     """The result of a rule.
@@ -102,10 +95,6 @@ class Clean:
     kept: tuple[Spectrum, ...]
     position_nm: np.ndarray
     removed: dict[str, int]
-
-    def account(self) -> str:
-        """``interior removed 40, prominence removed 38, ...``, for the error that the counts cannot be filled."""
-        return ", ".join(f"{name} removed {n}" for name, n in self.removed.items() if n) or "no filter removed any"
 
 
 def prominences(height: np.ndarray) -> np.ndarray:
@@ -150,19 +139,19 @@ def clean(spectra: Sequence[Spectrum], rule: CleanRule) -> Clean:
         DataError: no spectra, fewer than 3 samples in the range, or different grids.
     """
     if not spectra:
-        raise DataError("clean: no spectra to choose from")
+        raise DataError("no spectra to choose from")
     shown = np.ones(len(spectra[0]), dtype=bool)
     if rule.range_nm is not None:
         w = spectra[0].wavelength_nm
         shown = (w >= rule.range_nm[0]) & (w <= rule.range_nm[1])
         if shown.sum() < 3:
-            raise DataError(f"clean.range_nm: {int(shown.sum())} samples of spectrum {spectra[0].id!r} "
+            raise DataError(f"range_nm: {int(shown.sum())} samples of spectrum {spectra[0].id!r} "
                             f"({w[0]:g}-{w[-1]:g} nm) lie in {rule.range_nm[0]:g}-{rule.range_nm[1]:g} nm; "
                             "at least 3 are needed")
     for s in spectra:
         if s.wavelength_nm is not spectra[0].wavelength_nm and not np.array_equal(s.wavelength_nm,
                                                                                   spectra[0].wavelength_nm):
-            raise DataError(f"clean: spectrum {s.id!r} has other wavelengths than {spectra[0].id!r}; "
+            raise DataError(f"spectrum {s.id!r} has other wavelengths than {spectra[0].id!r}; "
                             "resample the set to one grid")
     w = spectra[0].wavelength_nm[shown]
     sign = 1.0 if rule.extremum == "maximum" else -1.0

@@ -168,17 +168,23 @@ def below(folder: Path, name: object, place: str) -> Path:
 LONGEST_ID = 200
 
 
-def check_ids(items: Sequence[Pair], source: object) -> tuple[Pair, ...]:
-    """The items as a tuple. Raises DataError on an id that occurs twice or cannot stand in a request key."""
+def check_ids(items: Sequence[Pair], source: object, lines: Sequence[int] = ()) -> tuple[Pair, ...]:
+    """The items as a tuple; ``lines`` are theirs in the file, where they have one each.
+
+    Raises:
+        DataError: an id that occurs twice or cannot stand in a request key.
+    """
     seen: dict[str, int] = {}
-    for number, item in enumerate(items, 1):
+    for number, item in enumerate(items):
+        place = f"{source}:{lines[number]}" if lines else f"{source}: item {number + 1}"
         if item.id in seen:
-            raise DataError(f"{source}: item {number}: id {item.id!r} is the id of item {seen[item.id]} already")
+            first = f"line {lines[seen[item.id]]}" if lines else f"item {seen[item.id] + 1}"
+            raise DataError(f"{place}: id {item.id!r} is the id of {first} already; ids must differ")
         if not item.id or any(c in "/\\" or c.isspace() or not c.isprintable() for c in item.id):
-            raise DataError(f"{source}: item {number}: id {item.id!r:.200} is empty or holds '/' or a backslash, a space or "
+            raise DataError(f"{place}: id {item.id!r:.200} is empty or holds '/' or a backslash, a space or "
                             "a control character")
         if len(item.id) > LONGEST_ID or item.id in (".", ".."):
-            raise DataError(f"{source}: item {number}: id {item.id!r:.60} cannot be a name; at most {LONGEST_ID} characters")
+            raise DataError(f"{place}: id {item.id!r:.60} cannot be a name; at most {LONGEST_ID} characters")
         seen[item.id] = number
     return tuple(items)
 
@@ -187,6 +193,8 @@ def check_options(options: Mapping[str, str], place: str) -> tuple[tuple[str, st
     """Options as (key, text). Raises DataError when two of them say the same or one is empty."""
     seen: dict[str, str] = {}
     for key, text in options.items():
+        if not isinstance(text, (str, int, float)):
+            raise DataError(f"{place}: option {key!r}: {text!r:.60} is neither a text nor a number")
         said = " ".join(str(text).split()).casefold()
         if not said:
             raise DataError(f"{place}: option {key!r} is empty")

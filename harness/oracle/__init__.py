@@ -16,19 +16,3 @@ nothing that renders, words, cuts or labels, and judges by nothing in ``Request.
     question    question and options -> what is asked
     answer      the decision
 """
-
-from __future__ import annotations
-
-from importlib import import_module
-from typing import Any
-
-ORACLES = {
-    "spectra": "answer:answer",
-}
-"""Kind of evidence -> the function that answers a request about it, ``(request) -> str`` (an option key)."""
-
-
-def oracle(evidence: str) -> Any:
-    """The oracle for a kind of evidence, imported on first use (scipy and matplotlib load here). Raises KeyError."""
-    module, _, name = ORACLES[evidence].partition(":")
-    return getattr(import_module(f"{__name__}.{module}"), name)

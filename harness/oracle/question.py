@@ -132,7 +132,7 @@ def named(table: tuple[tuple[str, str], ...], text: str, what: str) -> tuple[str
     for name, pattern in table:
         if match := find(pattern, text):
             return name, match
-    raise DataError(f"oracle: no known {what} in {text!r}")
+    raise DataError(f"oracle: no known {what} in {text!r}; harness/oracle/question.py has the wordings that it reads")
 
 
 def interval(match: re.Match[str]) -> tuple[float, float]:

@@ -1,7 +1,8 @@
 """The pytest plugin: specs in, one item a request, outcomes out, tables instead of pass and fail.
 
-It does nothing in a session that collects no probe: hooks that cost something are registered when the first test with
-the mark ``probes`` is collected. A wrong answer is data; an item fails only when the harness is wrong.
+In a session that collects no probe it sets OPENBLAS_NUM_THREADS and xdist's ``dist``, where nobody else has, and no more:
+hooks that cost something are registered when the first test with the mark ``probes`` is collected. A wrong answer is data;
+an item fails only when the harness is wrong.
 
     options    command-line options, and the run that they describe
     expand     marks -> parametrized items

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import secrets
 import sys
@@ -54,16 +55,15 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(f"{text} is not a count; give 1 or more")
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count; give 1 or more")
+    return int(text)
 
 
 def _shard(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise ValueError(f"{text!r} is not a shard; the form is 2/8")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a shard; the form is 2/8")
     return int(match[1]), int(match[2])
 
 

@@ -2,7 +2,6 @@
 
 The choice goes by the sum of the token log-probabilities; the one by the mean per token is noted beside it
 (``per_token_choice``), as lm-eval's acc and acc_norm do. The backend counts the tokens in ``extra["option_tokens"]``.
-A model asked with ``answer: {"normalise": "tokens"}`` is judged by the mean.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..probe import Reading, Request, Response
-from .scores import argmax, normalised, probabilities
+from .scores import argmax, probabilities
 
 
 def read(request: Request, response: Response) -> Reading:
@@ -25,6 +24,4 @@ def read(request: Request, response: Response) -> Reading:
         mean = {k: response.option_scores[k] / tokens[k] for k in shares}
         notes = {"raw_choice": choice, "per_token_choice": argmax(mean), "raw_logprobs": {
             k: float(response.option_scores[k]) for k in shares}, "option_tokens": {k: int(tokens[k]) for k in shares}}
-        if request.answer.get("normalise") == "tokens":
-            choice, shares = argmax(mean), normalised(mean, logs=True)
     return Reading(choice, shares, notes=notes)

@@ -21,12 +21,9 @@ def band_keys(bounds: Sequence[float]) -> tuple[str, ...]:
     return tuple(band_key(lo, hi) for lo, hi in pairwise(bounds))
 
 
-def band_of(nm: float, bounds: Sequence[float]) -> str | None:
-    """Key of the band that holds ``nm``, or None outside all."""
-    for lo, hi in pairwise(bounds):
-        if lo <= nm <= hi:
-            return band_key(lo, hi)
-    return None
+def band_of(nm: float, bounds: Sequence[float]) -> str:
+    """Key of the band that holds ``nm``, or "" outside all."""
+    return next((band_key(lo, hi) for lo, hi in pairwise(bounds) if lo <= nm <= hi), "")
 
 
 def clear_of(nm: float, bounds: Sequence[float], margin: float) -> bool:
@@ -75,7 +72,5 @@ class Location:
         return (*(band_keys(self.bands) if self.bands else ("shorter", "longer")), ABSTAIN)
 
     def of(self, nm: float) -> str:
-        key = band_of(nm, self.bands) if self.bands else side_of(nm, self.threshold)
-        if key is None:
-            raise ValueError(f"{nm} nm lies in no band")
-        return key
+        """Key of the answer, or "" where bands narrower than the data leave a wavelength without one."""
+        return band_of(nm, self.bands) if self.bands else side_of(nm, self.threshold)

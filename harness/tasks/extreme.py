@@ -50,6 +50,8 @@ def _bands(c: Candidate, extrema, bounds, margin: float, gap: float) -> dict[str
             return None
         band = band_of(w[i], bounds)
         others = [x for x, y in zip(r, w, strict=True) if band_of(y, bounds) != band]
+        if not others:  # one band holds every sample, so there is nothing to tell apart
+            return None
         best = min(others) if extremum == "minimum" else max(others)
         if abs(best - r[i]) < gap:
             return None

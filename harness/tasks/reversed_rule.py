@@ -25,7 +25,4 @@ def reversed_answer(task: TaskSpec, instance: Instance, variant: Variant, extrem
         if nm[0] == nm[1]:
             return ""
         return "AB"[nm.index(max(nm) if facts["direction"] == "longer" else min(nm))]
-    try:
-        return Location(task.get("bands_nm"), facts.get("threshold_nm")).of(nm[0])
-    except ValueError:
-        return ""
+    return Location(task.get("bands_nm"), facts.get("threshold_nm")).of(nm[0])

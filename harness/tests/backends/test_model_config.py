@@ -1,15 +1,17 @@
 """Model configurations and what --model may say."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
 
-from harness.backends.config import ModelConfig, models, resolve
-from harness.errors import BackendError
+from harness.backends import BACKENDS
+from harness.backends.config import READOUTS, ModelConfig, models, resolve
+from harness.errors import BackendError, SpecError
+from harness.spec import declaration
 
 SPECS = Path(__file__).parents[3] / "specs"
 DECLARED = models(yaml.safe_load((SPECS / "models.yaml").read_text()))
@@ -109,17 +111,43 @@ def test_a_password_in_an_address_is_not_repeated_in_the_message():
 @pytest.mark.parametrize(
     "entry, message",
     [
-        ({"backend": "caht"}, "did you mean 'chat'"),
-        ({"backend": "chat", "modle": "x"}, "did you mean 'model'"),
-        ({"backend": "decisions", "readout": "json_choice"}, "has no readout"),
-        ({"backend": "chat", "in_flight": 0}, "at least 1"),
-        ({"backend": "chat", "permute": "shuffle"}, "valid: reverse"),
-        ({"backend": "chat", "modalities": ["texts"]}, "did you mean 'text'"),
+        ("{backend: caht}", "mine.backend: 'caht' is not a backend; did you mean 'chat'"),
+        ("{backend: chat, modle: x}", "mine.modle: unknown property; did you mean 'model'"),
+        ("{model: x}", "mine: 'backend' is missing"),
+        ("{backend: chat, readout: jsonchoice}", "mine.readout: 'jsonchoice' is not a readout; did you mean 'json_choice'"),
+        ("{backend: chat, in_flight: 0}", "mine.in_flight: 0 is less than the minimum of 1"),
+        ("{backend: chat, timeout_s: long}", "mine.timeout_s: 'long' is not of type number"),
+        ("{backend: chat, permute: shuffle}", "mine.permute: 'shuffle' is not a permutation; valid: , reverse"),
+        ("{backend: chat, modalities: [texts]}", "mine.modalities.0: 'texts' is not a modality; did you mean 'text'"),
     ],
 )
-def test_a_wrong_entry_names_the_model_and_the_setting(entry, message):
-    with pytest.raises(BackendError, match=message):
-        models({"models": {"mine": entry}})
+def test_a_wrong_entry_names_the_line_the_model_and_the_setting(tmp_path, entry, message):
+    with pytest.raises(SpecError) as error:
+        declared(tmp_path, entry)
+    assert f"models.yaml:2: models.{message}" in str(error.value)
+
+
+def declared(folder, entry):
+    (folder / "specs").mkdir()
+    (folder / "specs" / "models.yaml").write_text(f"models:\n  mine: {entry}\n")
+    return models(declaration(folder, "models").data)
+
+
+def test_a_readout_that_the_backend_lacks_is_named(tmp_path):
+    with pytest.raises(BackendError, match=r"models\.mine\.readout: backend 'decisions' has no readout 'json_choice'"):
+        declared(tmp_path, "{backend: decisions, readout: json_choice}")
+
+
+def test_a_password_in_a_declared_address_is_not_repeated_in_the_message(tmp_path):
+    with pytest.raises(SpecError, match=r"models\.mine\.base_url: 'http://\.\.\.@host/v1' does not fit") as error:
+        declared(tmp_path, "{backend: chat, base_url: 'http://user:hunter2@host/v1'}")
+    assert "hunter2" not in str(error.value)
+
+
+def test_the_schema_and_the_configuration_know_the_same_words():
+    known = json.loads((SPECS / "schema" / "models.schema.json").read_text())["$defs"]["model"]["properties"]
+    assert {f.name for f in fields(ModelConfig)} - {"name"} == set(known)
+    assert set(known["backend"]["enum"]) == set(BACKENDS) == set(READOUTS)
 
 
 BASE = ModelConfig(

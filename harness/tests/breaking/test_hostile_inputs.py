@@ -62,7 +62,7 @@ def refusal(read: Callable[[], Any]) -> tuple[str, Any]:
                                   "\u202eab"])
 def test_an_id_that_is_no_name_is_refused(tmp_path, name):
     (tmp_path / "x.jsonl").write_text(json.dumps({"id": name, "log": "t", "answer": "yes"}), "utf-8")
-    with pytest.raises(DataError, match=r"x\.jsonl: item 1: id "):
+    with pytest.raises(DataError, match=r"x\.jsonl:1: id "):
         pairs_jsonl.load(tmp_path / "x.jsonl", {"log": "text"}, ANSWER)
 
 

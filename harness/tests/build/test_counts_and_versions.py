@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.build import Asked, Selection, family
+from harness.build import Asked, Selection, SpectraFamily, family
 from harness.cli.validate import counts
 from harness.spec import load_all
 
@@ -65,7 +65,7 @@ def test_no_structure_is_used_twice_within_the_main_set():
 
 def digest(name: str) -> str:
     """Over everything textual that any model could receive, and every label; pixels depend on library versions."""
-    built, total = family(SPECS[name]), hashlib.sha256()
+    built, total = SpectraFamily(SPECS[name]), hashlib.sha256()  # not the process's own, which may hold pictures
     for key in built.keys(Selection(views=("all",))):
         for readout in ("decision", "json_choice", "option_letters"):
             request = built.build(key, Asked("m", True, readout))

@@ -72,7 +72,7 @@ def test_a_job_summary_that_cannot_be_written_is_a_warning(tmp_path, on_github, 
     environ = {"GITHUB_STEP_SUMMARY": str(tmp_path / "none" / "summary.md"), "GITHUB_ACTIONS": on_github}
     github.announce(document([row()], gates=[]), environ, said.append)
     assert said == [f"{start}GITHUB_STEP_SUMMARY: {tmp_path}/none/summary.md cannot be written (No such file or directory); "
-                    "report.md holds the same"]
+                    "the report holds the same"]
 
 
 def test_the_job_summary_says_all_of_a_long_verdict():

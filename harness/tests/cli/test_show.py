@@ -31,6 +31,8 @@ def test_an_image_is_written_as_the_bytes_that_are_sent(tmp_path, capsys):
 
 @pytest.mark.parametrize("text, message", [
     ("compare-000-orig-longer-axes table_ev", "did you mean"),
+    ("compare-000-orig-longer-axis table_ec", "'table_ec' is no view of gold-main; did you mean 'table_ev'?"),
+    ("compre-000-orig-longer-axis table_ev", "did you mean 'compare-000-orig-longer-axis'?"),
     ("compare-000", "fits 40 requests; say which"),
     ("gold-mian/compare/compare-000/orig-longer-axis/table_ev/plain/0/m", "no spec 'gold-mian'; did you mean 'gold-main'?"),
 ])

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.datasets.clean import DIPS, PEAKS, CleanRule, clean, prominences
+from harness.datasets.clean import CleanRule, clean, prominences
 from harness.errors import DataError
 from harness.spectrum import Spectrum
+from harness.tests.datasets.rules import DIPS, PEAKS
 
 GRID = np.arange(450.0, 731.0, 10.0)
 
@@ -32,7 +33,7 @@ def test_a_deep_lonely_interior_dip_is_kept_with_its_grid_wavelength():
     result = one(dip((600, 0.2)))
     assert len(result.kept) == 1
     assert result.position_nm.tolist() == [600.0]
-    assert result.account() == "no filter removed any"
+    assert set(result.removed.values()) == {0}
 
 
 @pytest.mark.parametrize("at", [450, 730])
@@ -95,7 +96,7 @@ def test_every_removed_spectrum_is_counted_once():
     values = [dip((600, 0.2)), dip((450, 0.2)), dip((600, 0.8)), dip((520, 0.2), (660, 0.22), width=4)]
     result = clean([Spectrum(str(i), GRID, v, "transmission") for i, v in enumerate(values)], DIPS)
     assert [s.id for s in result.kept] == ["0"]
-    assert result.account() == "interior removed 1, prominence removed 1, rival removed 1"
+    assert {name: n for name, n in result.removed.items() if n} == {"interior": 1, "prominence": 1, "rival": 1}
 
 
 @pytest.mark.parametrize("bad, message", [

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from harness import datasets, settings
-from harness.errors import DataError, SpecError
+from harness.errors import SpecError
+from harness.spec import load
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = json.loads((ROOT / "specs" / "schema" / "dataset.schema.json").read_text())
@@ -19,7 +20,6 @@ def test_the_schema_describes_every_property():
 
 
 def test_the_schema_and_the_loader_know_the_same_words():
-    assert list(SCHEMA["properties"]) == list(datasets.KEYS)
     assert SCHEMA["properties"]["name"]["enum"] == list(datasets.SPECTRA)
 
 
@@ -35,15 +35,19 @@ def test_the_schema_tells_good_blocks_from_bad_ones(block, valid):
 
 
 @pytest.mark.parametrize("block, message", [
-    ({"name": "moclib"}, "dataset.name: no dataset 'moclib'; did you mean 'moclip'?"),
-    ({"name": "gold", "polarisation": "y"}, "dataset.polarisation: no such property; did you mean 'polarization'?"),
-    ({}, "give either a name or a table"),
-    ({"name": "gold", "table": "a.csv"}, "give either a name or a table, not both"),
+    ("{name: moclib}", "dataset.name: 'moclib' is not a dataset; did you mean 'moclip'?"),
+    ("{name: gold, polarisation: y}", "dataset.polarisation: unknown property; did you mean 'polarization'?"),
+    ("{}", "dataset: none given; give one of 'name' and 'table'"),
+    ("{name: gold, table: a.csv}", "dataset: 'name' and 'table' given; give one of 'name' and 'table'"),
+    ("{table: 7}", "dataset.table: 7 is not of type string; put it in quotes"),
 ])
-def test_a_wrong_block_says_what_would_be_right(block, message):
-    with pytest.raises(DataError) as error:
-        datasets.load(block, Path())
-    assert message in str(error.value)
+def test_a_wrong_block_says_its_line_and_what_would_be_right(tmp_path, block, message):
+    text = (ROOT / "specs" / "invariance" / "gold-main.yaml").read_text()
+    (tmp_path / "x.yaml").write_text(text.replace("dataset: {name: gold}", f"dataset: {block}"))
+    with pytest.raises(SpecError) as error:
+        load(tmp_path / "x.yaml")
+    line = text.splitlines().index("dataset: {name: gold}") + 1
+    assert f"x.yaml:{line}: {message}" in str(error.value)
 
 
 def test_one_process_reads_a_file_once_until_it_changes(tmp_path):

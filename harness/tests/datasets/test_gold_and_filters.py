@@ -11,8 +11,9 @@ import pytest
 
 from harness import datasets
 from harness.datasets import filters, gold
-from harness.datasets.clean import PEAKS, clean
+from harness.datasets.clean import clean
 from harness.errors import DataError
+from harness.tests.datasets.rules import PEAKS
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "gold"
 needs_speclite = pytest.mark.skipif(util.find_spec("speclite") is None, reason="speclite is not installed")

@@ -9,8 +9,9 @@ import pytest
 
 from harness import datasets
 from harness.datasets import archive, moclip
-from harness.datasets.clean import DIPS, clean
+from harness.datasets.clean import clean
 from harness.errors import DataError
+from harness.tests.datasets.rules import DIPS
 
 WVL = np.arange(450, 731, 10)
 X = np.random.default_rng(0).uniform(0, 1, (7, 29))

@@ -139,6 +139,14 @@ def test_the_oracle_passes_the_ci_profile_as_the_documents_use_it(suites, tmp_pa
     assert (done.status, "UNDECIDED" in done.text, "verdicts hold" in done.text) == (0, False, True), done.text
 
 
+def test_the_map_of_the_code_names_every_module():
+    readme = (ROOT / "harness" / "README.md").read_text("utf-8")
+    words = set(re.findall(r"\w+", readme.split("## Map")[1].split("One way through")[0]))
+    modules = {p.stem for p in (ROOT / "harness").glob("*.py") if p.stem.strip("_") == p.stem}
+    packages = {p.parent.name for p in (ROOT / "harness").glob("*/__init__.py")}
+    assert (modules | packages) - words - {"__main__"} == set()
+
+
 def test_every_page_is_in_the_table_of_contents():
     contents = (DOCS / "README.md").read_text("utf-8")
     assert [p for p in PAGES if p != "README.md" and f"({p})" not in contents] == []

@@ -133,7 +133,9 @@ def test_an_unknown_gate_profile_is_named_before_anything_is_asked(tmp_path):
     (("--spec", "gold-mian"), "'gold-mian' is not a spec; did you mean 'gold-main'?"),
     (("--spec", "gold-main", "--views", "plot_nmm"), "'plot_nmm' is not a view of the selected specs; did you mean"),
     (("--spec", "gold-main", "--model", "oracel"), "model 'oracel' is not declared in specs/models.yaml; did you mean"),
-    (("--limit", "0",), "--limit"),
+    (("--limit", "0",), "--limit: '0' is not a count; give 1 or more"),
+    (("--repeat", "two",), "--repeat: 'two' is not a count; give 1 or more"),
+    (("--shard", "3/2",), "--shard: '3/2' is not a shard; the form is 2/8"),
     (("--run-id", "../x"), "--run-id '../x': letters, digits"),
 ], ids=lambda v: v[-1] if isinstance(v, tuple) else "")
 def test_a_wrong_option_is_one_usage_error(tmp_path, args, message):

@@ -58,7 +58,7 @@ def test_an_unknown_task_names_the_nearest_kind(tmp_path):
 
 def test_an_unknown_placeholder_names_the_nearest(tmp_path):
     path = changed(tmp_path, ("At what {axis} is the transmission lowest?", "At what {axes} is the transmission lowest?"))
-    assert "tasks.extreme.questions.minimum: {axes} is not a placeholder; did you mean 'axis'?" in problems(path)[0]
+    assert "minimum: {axes} is not a placeholder of extreme tasks; did you mean 'axis'?" in problems(path)[0]
 
 
 def test_a_task_without_its_settings_says_which_one_it_needs(tmp_path):
@@ -77,13 +77,67 @@ def test_a_task_without_its_settings_says_which_one_it_needs(tmp_path):
      "valid: minimum, maximum"),
     ("minimum: At what {axis} is", "minimum: At what {axis is",
      "tasks.extreme.questions.minimum: placeholders: expected '}' before end of string"),
+    ("range_nm: [450, 730]", "range_nm: [730, 450]", "clean.range_nm: [730, 450] must ascend"),
+    ("    prefix: suff\n", "    prefix: spec\n", "tasks.sufficiency.prefix: 'spec' is the prefix of 'specification' too"),
+    ("range_format: .3f, response", "range_format: d, response",
+     "views.table_um.range_format: 'd' does not fit: a Python number format such as .3f"),
+    ("axis_format: d, response", "axis_format: .2d, response",
+     "views.table_nm.axis_format: '.2d' does not fit: a Python number format such as .3f"),
+    ("readout: decision\n", "readout: decision\nexclude: [gold-man]\n",
+     "exclude.0: 'gold-man' is not a spec; did you mean 'gold-main'? valid: filters-main, filters-scope, gold-main, "
+     "gold-scope, gold-transmission, metasurface-interface, metasurface-main, metasurface-scope"),
+    ("readout: decision\n", "readout: decision\nexclude: [x]\n",
+     "exclude.0: 'x' excludes this family in turn; one of them must draw first"),
     ("readout: decision\n", "readout: decision\ninterface_views: [table_nmm]\n",
      "interface_views.0: 'table_nmm' is not a view; did you mean 'table_nm'? "
      "valid: table_nm, table_um, table_sci, table_ev, plot_nm, plot_ev, table_ev_desc"),
 ])
-def test_what_no_schema_can_say_is_told_with_its_place(tmp_path, old, new, message):
+def test_what_is_wrong_in_a_task_or_a_view_is_told_with_its_place(tmp_path, monkeypatch, old, new, message):
+    monkeypatch.chdir(ROOT)  # where excluded families are looked for, if they are not beside the file
     (found,) = problems(changed(tmp_path, (old, new)))
     assert message == found.split(": ", 1)[1]
+
+
+def test_a_family_copied_elsewhere_still_excludes_the_shipped_one(tmp_path, monkeypatch):
+    text = (MAIN.parent / "metasurface-scope.yaml").read_text()
+    (tmp_path / "mine.yaml").write_text(text.replace("name: metasurface-scope", "name: mine"))
+    monkeypatch.chdir(tmp_path)
+    assert ("metasurface-main",) == spec.load(Path("mine.yaml")).exclude
+    assert spec.excluded("metasurface-main", tmp_path / "mine.yaml").samefile(MAIN)
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("longer-axis: Which spectrum", "longer-axis: Within {range}, which spectrum",
+     "tasks.compare.questions.longer-axis: {range} is not a placeholder of compare tasks; did you mean 'axis_longer'? "
+     "valid: axis, axis_longer, axis_shorter"),
+    ("the full range {range}", "the full range {range} beside {threshold}",
+     "tasks.sufficiency.questions.question: {threshold} is not a placeholder of sufficiency tasks; "
+     "valid: axis, axis_longer, axis_shorter, range, full_range"),
+    ("option_description: Spectrum {letter}", "option_description: Spectrum {lettre}",
+     "tasks.compare.option_description: {lettre} is not a placeholder of compare tasks; did you mean 'letter'? "
+     "valid: letter"),
+    ("At what {axis} is the transmission lowest", "At what {axis:d} is the transmission lowest",
+     "tasks.extreme.questions.minimum: placeholders: Unknown format code 'd' for object of type 'str'"),
+])
+def test_a_placeholder_that_the_task_does_not_fill_is_told_with_those_that_it_does(tmp_path, old, new, message):
+    (found,) = problems(changed(tmp_path, (old, new)))
+    assert message == found.split(": ", 1)[1]
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ('longer: "{axis_longer}"', 'longer: "{axis_longr}"',
+     "tasks.threshold.options.axis.longer: {axis_longr} is not a placeholder of threshold tasks; "
+     "did you mean 'axis_longer'? valid: axis, axis_longer, axis_shorter, threshold, threshold_wavelength"),
+    ("      axis: {shorter", "      energy: {shorter",
+     "tasks.threshold.options.energy: 'energy' is not a wording; valid: wavelength, axis"),
+    ('      axis: {shorter: "{axis_shorter}", longer: "{axis_longer}"}\n', "",
+     "tasks.threshold.options: 'axis' is missing: its labels of the shorter and the longer side"),
+])
+def test_labels_of_sides_are_checked_as_questions_are(tmp_path, old, new, message):
+    text = (MAIN.parent / "gold-main.yaml").read_text()
+    assert old in text
+    (tmp_path / "x.yaml").write_text(text.replace(old, new))
+    assert message in [p.split(": ", 1)[1] for p in problems(tmp_path / "x.yaml")]
 
 
 def test_a_sufficiency_task_without_its_answers_says_the_two_ways_to_give_them(tmp_path):

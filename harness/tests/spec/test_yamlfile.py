@@ -41,6 +41,18 @@ def test_broken_yaml_names_its_line(tmp_path):
     assert message(tmp_path, "a: 1\nb: [1, 2\nc: 3\n").startswith("x.yaml:3: not valid YAML: ")
 
 
+@pytest.mark.parametrize("text, said", [
+    ("a:\n\tb: 1\n", "x.yaml:2: not valid YAML: found character that cannot start any token; indent with spaces"),
+    ("a: 1\n\tb: 1\n", "x.yaml:2: not valid YAML: found a tab character that violates indentation; indent with spaces"),
+    ("a: My: b\n", "x.yaml:1: not valid YAML: mapping values are not allowed in this context; quote text that holds ': '"),
+    ("a:\n  b: 1\n c: 2\n", "x.yaml:3: not valid YAML: did not find expected key; check the indentation"),
+    ("a: 1\nb:2\nc: 3\n", "x.yaml:3: not valid YAML: could not find expected ':'; a key is followed by ': '"),
+    ("a: [1, 2\nb: 3\n", "x.yaml:2: not valid YAML: did not find expected ',' or ']'; close the list with ]"),
+])
+def test_the_usual_slips_are_told_with_their_remedy(tmp_path, text, said):
+    assert message(tmp_path, text).startswith(said)
+
+
 def test_text_that_is_not_utf8_is_refused(tmp_path):
     assert message(tmp_path, b"a: \xff\n") == "x.yaml: byte 3 is not UTF-8; save the file as UTF-8"
 

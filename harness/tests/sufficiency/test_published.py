@@ -277,15 +277,32 @@ def test_a_users_file_needs_no_python(tmp_path: Path) -> None:
     [
         ("{not json", "mine.jsonl:2: not JSON"),
         ("[1]", "mine.jsonl:2: list instead of a JSON object"),
-        (GOOD, "id 'x1' is the id of item 1 already"),
+        (GOOD, "mine.jsonl:2: id 'x1' is the id of line 1 already; ids must differ"),
         (GOOD.replace("x1", "x/2"), "holds '/'"),
         (GOOD.replace("x1", "x2").replace("yes", "maybe"), "mine.jsonl:2: answer 'maybe' is not offered"),
         ('{"id": "x2", "log": "fine", "answer": "yes"}', "mine.jsonl:2: 'photo' is missing"),
         (GOOD.replace("x1", "x2").replace("a.png", "b.png"), "no such picture"),
-        (GOOD.replace("x1", "x2").replace("all fine", " "), "mine.jsonl:2: log must be a text"),
+        (GOOD.replace("x1", "x2").replace("all fine", " "), "mine.jsonl:2: log: ' ' is not a text, or an empty one"),
         (
             GOOD.replace('"answer"', '"options": {"yes": "It is.", "no": "it is."}, "answer"').replace("x1", "x2"),
             "both say",
+        ),
+        (
+            GOOD.replace('"answer"', '"sufficient": {"log": "false"}, "answer"').replace("x1", "x2"),
+            "mine.jsonl:2: sufficient.log: 'false' is neither true nor false",
+        ),
+        (
+            GOOD.replace('"answer"', '"alone": {"log": "maybe"}, "answer"').replace("x1", "x2"),
+            "mine.jsonl:2: alone.log: answer 'maybe' is not offered",
+        ),
+        (
+            GOOD.replace('"answer"', '"cluster": ["a"], "answer"').replace("x1", "x2"),
+            "mine.jsonl:2: cluster: ['a'] is neither a text nor a number",
+        ),
+        (GOOD.replace("x1", "x2").replace('"north"', "NaN"), "mine.jsonl:2: site: nan is neither a text nor a number"),
+        (
+            GOOD.replace('"answer"', '"options": {"yes": "It is.", "no": null}, "answer"').replace("x1", "x2"),
+            "mine.jsonl:2: option 'no': None is neither a text nor a number",
         ),
     ],
 )
@@ -293,3 +310,23 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(DataError) as caught:
         pairs_jsonl.load(own(tmp_path, GOOD, line), OWN, CHOICE)
     assert message in str(caught.value)
+
+
+def test_an_item_without_a_cluster_is_a_cluster_of_its_own_whichever_way_it_says_so(tmp_path: Path) -> None:
+    rows = [{"id": f"x{i}", "log": "fine", "photo": "a.png", "answer": "yes"} for i in range(4)]
+    rows[1]["cluster"], rows[2]["cluster"], rows[3]["cluster"] = None, "", 0
+    items = pairs_jsonl.load(own(tmp_path, *map(json.dumps, rows)), OWN, CHOICE).items
+    assert ["x0", "x1", "x2", "0"] == [p.cluster for p in items]
+
+
+def test_an_item_whose_id_is_null_is_named_by_its_number(tmp_path: Path) -> None:
+    rows = [{"id": None, "log": "fine", "photo": "a.png", "answer": "yes"} for _ in range(2)]
+    assert ["0000", "0001"] == [p.id for p in pairs_jsonl.load(own(tmp_path, *map(json.dumps, rows)), OWN, CHOICE).items]
+
+
+def test_a_picture_that_cannot_be_read_is_named_with_the_line_that_asks_for_it(tmp_path: Path) -> None:
+    file = own(tmp_path, GOOD)
+    (tmp_path / "a.png").write_bytes(b"GIF")
+    (pair,) = pairs_jsonl.load(file, OWN, CHOICE).items
+    with pytest.raises(DataError, match=r"mine\.jsonl:1: photo: .*a\.png: not a picture that can be read; PNG or JPEG"):
+        pair.inputs["photo"][0].image()

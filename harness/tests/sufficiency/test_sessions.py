@@ -57,6 +57,18 @@ def test_own_data_run_without_python(tmp_path: Path) -> None:
     assert {"usable"} == {row["status"] for row in ran.rows().values()}
 
 
+def test_two_items_of_one_id_are_a_usage_error_before_anything_is_asked(tmp_path: Path) -> None:
+    folder = project(tmp_path / "p", SUFFICIENCY)
+    file = written(folder)
+    rows = (folder / "mine.jsonl").read_text()
+    (folder / "mine.jsonl").write_text(rows.replace('"p1"', '"p0"'))
+    ran = session(folder, "--spec", str(file), "--model", "copy-answer")
+    assert pytest.ExitCode.INTERRUPTED == ran.status, ran.text  # that of an error while items are collected
+    assert "mine.jsonl:2: id 'p0' is the id of line 1 already; ids must differ" in ran.text
+    assert "UsageError" in ran.text
+    assert not (folder / "reports").exists()
+
+
 def test_the_oracle_agrees_with_what_every_arm_supports(tmp_path: Path) -> None:
     ran = session(
         project(tmp_path / "p", SUFFICIENCY),

@@ -39,6 +39,7 @@ prompts:
     photo: You are given a photo of a pump in {site}. Is it in order?
 templates: [plain, assessment]
 readout: labelled_lines
+score: accuracy
 """.replace("[yes, no]", '["yes", "no"]')
 
 
@@ -81,6 +82,17 @@ def test_own_data_need_one_yaml_file_and_one_jsonl_file(tmp_path: Path) -> None:
         (("{jsonl: mine.jsonl}", "{name: parity}"), "{site} is not a placeholder"),
         (("{kind: both}", "{kind: both, given: [log, foto]}"), "'foto' is not an input; did you mean 'photo'?"),
         ((', values: ["yes", "no"]', ""), "'values' is missing; a choice needs it"),
+        (('["yes", "no"]', "[yes, no]"), "answer.values.0: True is not of type string; put it in quotes"),
+        (("label: PHOTO", "label: LOG"), "inputs.photo.label: 'LOG' is the label of 'log' too; labels must differ"),
+        (("  photo: {kind: image}", "  photo: {kind: text}"),
+         "own.yaml:18: views.photo.kind: 'text' does not fit what the view supplies: photo (image)"),
+        (("score: accuracy", "score: sample_f1"), "score: 'sample_f1' is for answers of the space 'set', not 'choice'"),
+        (("mine.jsonl}", "mine.jsonl, split: test}"), "dataset.split: says nothing of a file of your own; remove it"),
+        (("  own: {}", "  own: {}\n  more: {}"), "own.yaml:10: tasks: 2 given; at most 1"),
+        (("family: paired", "family: pair"), "own.yaml:5: family: 'pair' is not a family; did you mean 'paired'?"),
+        (("family: paired\n", ""), "own.yaml:2: 'family' is missing"),
+        (("both: {kind: both}", "both: {kind: text}"),
+         "own.yaml:16: views.both.kind: 'text' does not fit what the view supplies: log (text), photo (image)"),
     ],
 )
 def test_a_fault_is_named_with_its_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -89,10 +101,29 @@ def test_a_fault_is_named_with_its_line(tmp_path: Path, change: tuple[str, str],
     assert message in str(caught.value)
 
 
+def test_a_column_of_any_name_can_be_a_placeholder(tmp_path: Path) -> None:
+    file = written(tmp_path, OWN.replace("{site}", "{Site_2}"))
+    (tmp_path / "mine.jsonl").write_text((tmp_path / "mine.jsonl").read_text().replace('"site"', '"Site_2"'))
+    built = family(load(file))
+    assert "a pump in Bremen." in built.build(next(iter(built.keys(Selection()))), Asked("m")).system
+
+
 def test_a_placeholder_that_no_column_fills_is_an_error_when_built(tmp_path: Path) -> None:
     built = family(load(written(tmp_path, OWN.replace("{site}. Is it", "{plant}. Is it"))))
     with pytest.raises(DataError, match=r"\{plant\}"):
         built.build(next(iter(built.keys(Selection()))), Asked("m"))
+
+
+def test_the_check_of_a_set_names_the_items_that_leave_a_placeholder_open(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "mine.jsonl").read_text().splitlines()]
+    rows[1]["sites"] = rows[1].pop("site")
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(DataError) as caught:
+        family(load(file)).check()
+    (said,) = str(caught.value).splitlines()
+    assert "own.yaml:19: prompts: {site} stands for nothing on an item; did you mean 'sites'?" in said
+    assert said.endswith("(item p1)")
 
 
 def test_a_key_that_names_nothing_says_the_nearest(tmp_path: Path) -> None:
