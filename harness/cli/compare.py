@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         shared = matched(group, args.match)
         notes = [
             f"{sum(o.status == 'lost' for o in a.outcomes)} requests of {a.label} are lost"
-            for a in shared
+            for a in group
             if any(o.status == "lost" for o in a.outcomes)
         ]
         if args.match == "instances":

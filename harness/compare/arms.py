@@ -1,4 +1,4 @@
-"""What is compared: one arm a run and model, on the requests that all arms were asked."""
+"""What is compared: one arm a run and model, on the requests that all arms have a reply to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import RunError, near
-from ..outcome import Outcome
+from ..outcome import LOST, Outcome
 from ..report.evidence import Evidence
 from ..report.evidence import read as read_evidence
 from ..report.recorded import Recorded
@@ -25,7 +25,7 @@ class Arm:
         label: names the arm in tables; unique in a comparison.
         outcomes: as recorded, or those that all arms share.
         folder: of the run, for links and for what was asked; None for a baseline.
-        left_out: requests of this arm that another lacks.
+        left_out: requests of this arm that are lost, or that another arm has no reply to.
     """
 
     label: str
@@ -39,6 +39,11 @@ class Arm:
 def place(o: Outcome) -> Place:
     """The request key without the model."""
     return o.spec, o.task, o.instance, o.variant, o.view, o.template, o.repeat
+
+
+def _question(o: Outcome) -> tuple[str, str, str, str, str, int]:
+    """What is asked, whatever the words around it: the key without model and template."""
+    return o.spec, o.task, o.instance, o.variant, o.view, o.repeat
 
 
 def arms_of(runs: Sequence[tuple[Recorded, Path | None]], models: Sequence[str] = ()) -> list[Arm]:
@@ -100,22 +105,25 @@ def comparisons(arms: Sequence[Arm]) -> list[list[Arm]]:
 
 
 def matched(arms: Sequence[Arm], match: Match = "requests") -> list[Arm]:
-    """The arms with the requests that all of them were asked; with ``instances``, with the instances they share.
+    """The arms with the requests that all of them have a reply to; with ``instances``, whatever prompts these had.
+
+    A reply that cannot be read is a result and stays. A lost request says nothing of its model: it counts for no arm, or
+    the model would look better or worse by the questions that happen to be missing.
 
     Raises:
-        RunError: nothing is shared; or, matching requests, two arms were asked different things under one key. Names
-        the
+        RunError: nothing is shared; or, matching requests, two arms were asked different things under one key. Names the
             first such key and what differs.
     """
-    if match == "instances":
-        shared: set[Any] = set.intersection(*({(o.spec, o.task, o.instance) for o in a.outcomes} for a in arms))
-        kept = [tuple(o for o in a.outcomes if (o.spec, o.task, o.instance) in shared) for a in arms]
-    else:
-        shared = set.intersection(*({place(o) for o in a.outcomes} for a in arms))
-        kept = [tuple(o for o in a.outcomes if place(o) in shared) for a in arms]
+    where = _question if match == "instances" else place
+    replied = [tuple(o for o in a.outcomes if o.status != LOST) for a in arms]
+    shared: set[Any] = set.intersection(*({where(o) for o in rows} for rows in replied))
     if not shared:
         raise RunError(_nothing(arms))
-    out = [replace(a, outcomes=rows, left_out=len(a.outcomes) - len(rows)) for a, rows in zip(arms, kept, strict=True)]
+    kept = [tuple(o for o in rows if where(o) in shared) for rows in replied]
+    out = [
+        replace(a, outcomes=rows, left_out=a.left_out + len(a.outcomes) - len(rows))
+        for a, rows in zip(arms, kept, strict=True)
+    ]
     if match == "requests":
         for arm in out[1:]:
             _same_requests(out[0], arm)
@@ -123,6 +131,12 @@ def matched(arms: Sequence[Arm], match: Match = "requests") -> list[Arm]:
 
 
 def _nothing(arms: Sequence[Arm]) -> str:
+    for arm in arms:
+        if all(o.status == LOST for o in arm.outcomes):
+            return (
+                f"all {len(arm.outcomes):,} requests of {arm.label} are lost; run again with the same run id to complete "
+                f"the run"
+            )
     first = arms[0]
     for arm in arms[1:]:
         ours, theirs = ({o.spec for o in a.outcomes} for a in (first, arm))

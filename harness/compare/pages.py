@@ -83,11 +83,19 @@ def _one(c: Comparison) -> list[str]:
 
 def _about(c: Comparison) -> str:
     left = ", ".join(f"{a.left_out:,} of {a.label}" for a in c.arms if a.left_out)
+    counts = [len(a.outcomes) for a in c.arms]
+    asked = f"{c.n_requests:,} shared requests"
+    if len(set(counts)) > 1:  # matched by instance, and some arms were asked in more templates than others
+        asked = ", ".join(
+            f"{n:,}{'' if i else ' requests'} of {markdown(a.label)}"
+            for i, (n, a) in enumerate(zip(counts, c.arms, strict=True))
+        )
+        asked += ", all"
     return (
-        f"{c.n_requests:,} shared requests of {c.n_instances:,} instances; differences are paired and clustered by "
+        f"{asked} of {c.n_instances:,} instances; differences are paired and clustered by "
         f"instance, 95 % percentile intervals from {c.resamples:,} resamples, seed {c.seed}; p-values are two-sided "
         "and Holm-adjusted over the table. Detectable: the least difference that this n finds with 80 % power."
-        + (f" Not shared and left out: {markdown(left)}." if left else "")
+        + (f" Left out, as not every arm has a reply to them: {markdown(left)}." if left else "")
     )
 
 

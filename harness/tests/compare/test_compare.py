@@ -11,6 +11,7 @@ import pytest
 
 from harness.bootstrap import Resamples
 from harness.cli import compare as command
+from harness.compare import pages
 from harness.compare.arms import arms_of, comparisons, matched
 from harness.compare.paired import compare, flips
 from harness.errors import RunError
@@ -129,6 +130,62 @@ def test_matching_instances_compares_other_prompts_on_the_same_instances():
     other = [replace(o, request_sha256="f" * 64) for o in rows if not o.instance.endswith("2")]
     found = matched(arms(a=rows, b=other), "instances")
     assert {o.instance for o in found[0].outcomes} == {o.instance for o in other}
+
+
+def lost(o):
+    """The request without its reply."""
+    return replace(o, status="lost", choice=None, correct=None, abstained=None, request_sha256="", expected="")
+
+
+def test_a_request_that_one_arm_lost_counts_for_none():
+    rows = hashed([row(variant=f"v{i}", choice="AB"[i % 2], instance=f"i{i}") for i in range(8)])
+    half = [lost(o) if o.correct is False else o for o in rows]
+    found = matched(arms(a=rows, b=half))
+    assert [(len(a.outcomes), a.left_out) for a in found] == [(4, 4), (4, 4)]
+    compared = compare(found, resamples=50)
+    assert (by_metric(compared, "accuracy").change.value, compared.flips) == (0.0, ())
+
+
+def test_a_reply_that_cannot_be_read_is_a_result_and_stays():
+    rows = [row(instance=f"i{i}") for i in range(4)]
+    unread = [replace(o, status="unparsed", choice=None, correct=None, abstained=None) for o in rows]
+    found = compare(matched(arms(a=rows, b=unread)), resamples=50)
+    assert (by_metric(found, "accuracy").change.value, len(found.flips)) == (-100.0, 4)
+
+
+def test_an_arm_that_lost_everything_is_named():
+    rows = [row(instance=f"i{i}") for i in range(3)]
+    with pytest.raises(RunError, match="all 3 requests of b are lost; run again with the same run id"):
+        matched(arms(a=rows, b=list(map(lost, rows))))
+
+
+def test_lost_requests_are_told_and_left_out_of_both_runs(tmp_path):
+    rows = answered(oracle, n=3)
+    a, b = run_folder(tmp_path / "a", rows), run_folder(tmp_path / "b", rows)
+    lines = (b / "outcomes.jsonl").read_text().splitlines(keepends=True)
+    (b / "outcomes.jsonl").write_text("".join(lines[5:]))
+    call(str(a), str(b), "--out", str(tmp_path / "c"))
+    said = (tmp_path / "c" / "compare.md").read_text()
+    assert "5 requests of b are lost" in said
+    assert "Left out, as not every arm has a reply to them: 5 of a, 5 of b." in said
+    assert "No decision differs." in said
+
+
+def test_matching_instances_pairs_the_same_variants_and_views_whatever_the_template():
+    """A model that sees no plots is compared with others on the tables alone."""
+    both = [row(instance=f"i{i}", view=v, choice="A" if v == "table_nm" else "B") for i in range(4)
+            for v in ("table_nm", "plot_nm")]
+    tables = [replace(o, model="x", template="other") for o in both if o.view == "table_nm"]
+    found = matched(arms(a=both, b=tables), "instances")
+    assert [(len(a.outcomes), a.left_out) for a in found] == [(4, 4), (4, 0)]
+    assert by_metric(compare(found, resamples=50), "accuracy").change.value == 0.0
+
+
+def test_arms_with_other_numbers_of_requests_say_so():
+    """With two templates against one there is no request for request."""
+    two = [row(instance=f"i{i}", template=t) for i in range(3) for t in ("plain", "terse")]
+    found = compare(matched(arms(a=two, b=[o for o in two if o.template == "plain"]), "instances"), resamples=50)
+    assert "6 requests of a, 3 of b" in pages.text([found], "t")
 
 
 def test_runs_of_other_suites_share_nothing():
