@@ -4,13 +4,15 @@ isoprobe compare RUN_A RUN_B                      every metric, paired by instan
 isoprobe compare RUN                              the models of one run against its first
 isoprobe compare RUN_A RUN_B --match instances    runs whose prompts differ, on the instances they share
 isoprobe compare --save-baseline FILE RUN         keep a run as a small JSON file
-isoprobe compare --against FILE RUN               exit status 1 if a metric is worse than the baseline beyond chance
+isoprobe compare --against FILE RUN               exit status 1 if a metric is worse than the baseline beyond chance,
+                                                  or if the run lacks requests of the baseline
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +43,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="POINTS",
         help="with --against: also fail when a metric is farther from its ideal by more than this",
     )
+    parser.add_argument(
+        "--allow-missing",
+        action="store_true",
+        help="with --against: the run may lack requests and models of the baseline (lost ones still fail)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,7 +74,12 @@ def run(args: argparse.Namespace) -> int:
     for name in args.metric:
         load_metric(name)
     arms = arms_of(list(zip(recorded, folders, strict=True)), args.model)
-    groups = [list(pair) for pair in arms_against(args.against, arms)] if args.against else comparisons(arms)
+    lacking: list[str] = []
+    if args.against:
+        pairs, lacking = arms_against(args.against, arms, args.model, args.allow_missing)
+        groups = [list(pair) for pair in pairs]
+    else:
+        groups = comparisons(arms)
     seed = int(recorded[0].run.get("seed", 0))
     resamples = int(recorded[0].run.get("resamples", 2000))
     found = []
@@ -78,9 +90,12 @@ def run(args: argparse.Namespace) -> int:
             for a in group
             if any(o.status == "lost" for o in a.outcomes)
         ]
+        notes += [f"Not enough for the gate on change: {said}" for said in lacking]
         if args.match == "instances":
             notes.append("Matched on instances: the prompts may differ, and so may what a difference means")
         found.append(replace(compare(shared, seed, resamples, args.metric or METRICS), notes=tuple(notes)))
+    if not found:  # the run has no reply to anything in the baseline
+        return judge(found, args.max_drop, lacking)
     names = [*([args.against.stem] if args.against else []), *(str(r.run["id"]) for r in recorded)]
     title = f"Comparison of {' and '.join(names)}"
     out = args.out or args.reports / "compare" / "-".join(names)
@@ -93,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(summary).open("a", encoding="utf-8") as file:
             file.write(said[:900_000])
-    return judge(found, args.max_drop) if args.against else 0
+    return judge(found, args.max_drop, lacking) if args.against else 0
 
 
 def print_summary(found: list) -> None:
@@ -109,19 +124,36 @@ def print_summary(found: list) -> None:
         print(differences(changed, where=True) if changed else "no difference beyond chance (Holm-adjusted, 5 %)")
 
 
-def judge(found: list, max_drop: float | None) -> int:
-    """The exit status of a comparison with a baseline, and why."""
-    bad = 0
+def judge(found: list, max_drop: float | None, lacking: Sequence[str] = ()) -> int:
+    """The exit status of a comparison with a baseline, and why. Like any gate it passes only on evidence."""
+    lacking = [
+        *lacking,
+        *(
+            f"{' and '.join(a.label for a in c.arms[1:])}: no metric could be tested; it takes two instances and a metric "
+            f"with an ideal value"
+            for c in found
+            if all(d.adjusted_p is None for d in c.summary)
+        ),
+    ]
+    worse = []
     for c in found:
         for d in c.summary:
             far = max_drop is not None and d.nearer is False and abs(d.change.value or 0.0) > max_drop
             if not (d.worse or far):
                 continue
-            bad += 1
             why = "beyond chance" if d.worse else f"by more than {max_drop:g}"
-            said = f"{d.metric} on {d.where} ({d.arm}): {d.reference.value:.1f} -> {d.other.value:.1f}, worse {why}"
-            print(f"FAIL {said}")
-            if os.environ.get("GITHUB_ACTIONS") == "true":
-                print(f"::error title=isoprobe compare::{said.replace('%', '%25')}")
-    print("gate on change: " + (f"{bad} metrics are worse" if bad else "holds"))
-    return 1 if bad else 0
+            worse.append(
+                f"{d.metric} on {d.where} ({d.arm}): {d.reference.value:.1f} -> {d.other.value:.1f}, worse {why}"
+            )
+    for said in [*lacking, *worse]:
+        print(f"FAIL {said}")
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            print(f"::error title=isoprobe compare::{said.replace('%', '%25')}")
+    left = sum(c.arms[0].left_out for c in found)
+    on = sum(c.n_requests for c in found)
+    why_not = [*([f"{len(worse)} metrics are worse"] if worse else []), *(["evidence is missing"] if lacking else [])]
+    print(
+        "gate on change: "
+        + (" and ".join(why_not) or "holds" + (f", on {on:,} of the baseline's {on + left:,} requests" if left else ""))
+    )
+    return 1 if why_not else 0

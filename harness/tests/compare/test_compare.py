@@ -341,3 +341,115 @@ def test_a_broken_baseline_says_what_to_do(tmp_path, text, said):
             "--out",
             str(tmp_path / "c"),
         )
+
+
+def baseline(tmp_path: Path, outcomes) -> Path:
+    call("--save-baseline", str(tmp_path / "base.json"), str(run_folder(tmp_path / "first", outcomes)))
+    return tmp_path / "base.json"
+
+
+def against(tmp_path: Path, base: Path, folder: Path, *more: str) -> int:
+    return call("--against", str(base), str(folder), "--metric", "accuracy", "--out", str(tmp_path / "c"), *more)
+
+
+def losing(folder: Path, keep: int) -> Path:
+    """The run with the first ``keep`` of its replies only; the others are lost."""
+    lines = (folder / "outcomes.jsonl").read_text().splitlines(keepends=True)
+    (folder / "outcomes.jsonl").write_text("".join(lines[:keep]))
+    return folder
+
+
+@pytest.mark.parametrize("keep", [0, 3, 71])
+def test_a_run_that_lost_requests_of_the_baseline_fails_whether_or_not_a_smaller_run_is_meant(tmp_path, capsys, keep):
+    rows = hashed([row(instance=f"i{i}", variant=v) for i in range(24) for v in ("v0", "v1", "v2")])
+    base, b = baseline(tmp_path, rows), losing(run_folder(tmp_path / "b", rows), keep)
+    assert [against(tmp_path, base, b), against(tmp_path, base, b, "--allow-missing")] == [1, 1]
+    said = capsys.readouterr().out
+    assert f"FAIL m: {72 - keep} of the baseline's 72 requests are lost; run again with the same run id" in said
+    assert "gate on change: evidence is missing" in said
+
+
+def test_a_smaller_run_holds_against_the_baseline_only_where_it_is_said_to_be_meant(tmp_path, capsys):
+    rows = hashed([row(instance=f"i{i}") for i in range(24)])
+    base, b = baseline(tmp_path, rows), run_folder(tmp_path / "b", rows[:6])
+    assert against(tmp_path, base, b) == 1
+    assert "FAIL m: 18 of the baseline's 24 requests are not in the run; ask them too, or add --allow-missing" in (
+        capsys.readouterr().out
+    )
+    assert against(tmp_path, base, b, "--allow-missing") == 0
+    assert "gate on change: holds, on 6 of the baseline's 24 requests" in capsys.readouterr().out
+
+
+def test_what_a_run_lacks_of_the_baseline_stands_in_the_comparison_too(tmp_path):
+    rows = hashed([row(instance=f"i{i}") for i in range(24)])
+    against(tmp_path, baseline(tmp_path, rows), run_folder(tmp_path / "b", rows[:6]))
+    said = (tmp_path / "c" / "compare.md").read_text()
+    assert "18 of the baseline's 24 requests are not in the run" in said
+    assert "Left out, as not every arm has a reply to them: 18 of baseline first." in said
+
+
+def test_a_model_of_the_baseline_that_the_run_lacks_fails_unless_others_are_named(tmp_path, capsys):
+    rows = hashed([row(instance=f"i{i}", model=m) for i in range(6) for m in ("m", "x")])
+    base, b = baseline(tmp_path, rows), run_folder(tmp_path / "b", [o for o in rows if o.model == "m"])
+    assert against(tmp_path, base, b) == 1
+    assert "FAIL x: the run has no such model, of which the baseline holds 6 requests" in capsys.readouterr().out
+    assert [against(tmp_path, base, b, *more) for more in (("--model", "m"), ("--allow-missing",))] == [0, 0]
+
+
+def test_no_request_in_common_fails_even_where_a_smaller_run_is_meant(tmp_path):
+    base = baseline(tmp_path, hashed([row(instance=f"i{i}") for i in range(6)]))
+    other = run_folder(tmp_path / "b", hashed([row(instance=f"j{i}") for i in range(6)]))
+    assert against(tmp_path, base, other, "--allow-missing") == 1
+
+
+def test_a_comparison_in_which_nothing_can_be_tested_does_not_hold(tmp_path, capsys):
+    """One instance has no interval, so nothing that happens to it is beyond chance."""
+    base = baseline(tmp_path, hashed([row()]))
+    assert against(tmp_path, base, run_folder(tmp_path / "b", hashed([row(choice="B")]))) == 1
+    assert "FAIL m: no metric could be tested" in capsys.readouterr().out
+
+
+def test_a_run_without_requests_cannot_become_a_baseline(tmp_path):
+    with pytest.raises(RunError, match="run 'first' holds no request"):
+        baseline(tmp_path, [])
+
+
+def test_a_run_without_requests_is_not_held_against_a_baseline(tmp_path):
+    base = baseline(tmp_path, hashed([row(instance=f"i{i}") for i in range(6)]))
+    with pytest.raises(RunError, match="the run holds no request"):
+        against(tmp_path, base, run_folder(tmp_path / "b", []), "--allow-missing")
+
+
+CELL = {"table_nm/plain/0": ["A", "abc"]}
+
+
+@pytest.mark.parametrize(
+    "entry, said",
+    [
+        (5, "5 is no list of model, spec, task, instance and variants"),
+        (["m", "s", "compare", "i0"], "is no list of model"),
+        (["m", "s", "compare", "i0", {"v0": 5}], "is no object"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": "A"}}], "'A' is no list of decision, hash and more"),
+        ([["m"], "s", "compare", "i0", {"v0": CELL}], r"\['m'\] is no name"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", 12]}}], "12 is no hash"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": [1, "abc"]}}], "1 is no decision"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", 5]}}], "5 is no object"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", {"status": "odd"}]}}], "'odd' is no status"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", {"status": []}]}}], "is no status"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", {"p": {"A": "high"}}]}}],
+         "'high' is no probability"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", {"p": [0.5]}]}}], "is no object"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", {"claims": "x"}]}}], "is no object"),
+    ],
+)  # fmt: skip
+def test_a_baseline_with_a_broken_instance_names_it(tmp_path, entry, said):
+    instances = [["m", "s", "compare", "i9", {"v0": CELL}], entry]
+    (tmp_path / "base.json").write_text(json.dumps({"isoprobe_baseline": 1, "run": "a", "instances": instances}))
+    with pytest.raises(RunError, match=rf"base\.json: instances.1..*{said}.*save the baseline again"):
+        against(tmp_path, tmp_path / "base.json", run_folder(tmp_path / "b", [row()]))
+
+
+def test_a_baseline_without_instances_is_refused(tmp_path):
+    (tmp_path / "base.json").write_text('{"isoprobe_baseline": 1, "run": "a", "instances": []}')
+    with pytest.raises(RunError, match=r"base\.json: holds no request"):
+        against(tmp_path, tmp_path / "base.json", run_folder(tmp_path / "b", [row()]))
