@@ -11,6 +11,7 @@ isoprobe compare --against FILE RUN               exit status 1 if a metric is w
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -60,6 +61,11 @@ def run(args: argparse.Namespace) -> int:
     from ..report.recorded import load
     from ..report.run import find_run, replace_file
 
+    if not args.against and (args.max_drop is not None or args.allow_missing):
+        option = "--allow-missing" if args.max_drop is None else "--max-drop"
+        raise RunError(f"{option} judges a change from a baseline; name one with --against FILE")
+    if args.max_drop is not None and not 0 <= args.max_drop < math.inf:
+        raise RunError(f"--max-drop {args.max_drop:g}: not a number of points from 0 on, e.g. 5")
     folders = [find_run(name, args.reports) for name in args.runs]
     recorded = [load(folder) for folder in folders]
     if args.save_baseline:
@@ -98,7 +104,9 @@ def run(args: argparse.Namespace) -> int:
         return judge(found, args.max_drop, lacking)
     names = [*([args.against.stem] if args.against else []), *(str(r.run["id"]) for r in recorded)]
     title = f"Comparison of {' and '.join(names)}"
-    out = args.out or args.reports / "compare" / "-".join(names)
+    # by the names of the folders: an id is text from a file, and may be a path to anywhere
+    places = [*([args.against.stem] if args.against else []), *(f.resolve().name for f in folders)]
+    out = args.out or args.reports / "compare" / "-".join(places)
     said = text(found, title)
     replace_file(out / "compare.md", said.encode())
     replace_file(out / "compare.html", page(found, title, out))

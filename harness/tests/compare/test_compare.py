@@ -453,3 +453,25 @@ def test_a_baseline_without_instances_is_refused(tmp_path):
     (tmp_path / "base.json").write_text('{"isoprobe_baseline": 1, "run": "a", "instances": []}')
     with pytest.raises(RunError, match=r"base\.json: holds no request"):
         against(tmp_path, tmp_path / "base.json", run_folder(tmp_path / "b", [row()]))
+
+
+@pytest.mark.parametrize("drop", ["nan", "-5", "inf"])
+def test_a_drop_that_could_never_or_always_fail_is_refused(tmp_path, drop):
+    base = baseline(tmp_path, hashed([row(instance=f"i{i}") for i in range(6)]))
+    with pytest.raises(RunError, match=f"--max-drop {drop}: not a number of points from 0 on"):
+        against(tmp_path, base, tmp_path / "first", f"--max-drop={drop}")
+
+
+@pytest.mark.parametrize("words", [("--max-drop", "5"), ("--allow-missing",)])
+def test_options_of_the_gate_on_change_are_refused_without_a_baseline(tmp_path, words):
+    a, b = (run_folder(tmp_path / name, [row()]) for name in "ab")
+    with pytest.raises(RunError, match=f"{words[0]} judges a change from a baseline; name one with --against FILE"):
+        call(str(a), str(b), *words)
+
+
+def test_the_folder_of_a_comparison_is_named_by_the_folders_of_the_runs_whatever_their_ids(tmp_path):
+    for name in "ab":
+        run_folder(tmp_path / "reports" / name, [row(instance=f"i{i}") for i in range(3)], id="../../../out")
+    assert call("a", "b", "--reports", str(tmp_path / "reports"), "--metric", "accuracy") == 0
+    assert (tmp_path / "reports" / "compare" / "a-b" / "compare.md").is_file()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["reports"]
