@@ -62,7 +62,7 @@ def _one(c: Comparison) -> list[str]:
             tabulate(
                 [
                     [
-                        f.arm,
+                        markdown(f.arm),
                         f.kind,
                         markdown("/".join(f.where)),
                         markdown(f.expected),

@@ -475,3 +475,11 @@ def test_the_folder_of_a_comparison_is_named_by_the_folders_of_the_runs_whatever
     assert call("a", "b", "--reports", str(tmp_path / "reports"), "--metric", "accuracy") == 0
     assert (tmp_path / "reports" / "compare" / "a-b" / "compare.md").is_file()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["reports"]
+
+
+def test_the_markdown_of_a_hostile_model_name_holds_no_markup_of_its():
+    rows = [row(instance=f"i{i}") for i in range(3)]
+    worse = [row(instance=f"i{i}", model="a|b<img src=x>", choice="B") for i in range(3)]
+    said = pages.text([compare(matched(arms(a=rows, b=worse)), resamples=50)], "t")
+    assert "| a\\|b&lt;img src=x&gt; | broken |" in said
+    assert "<img" not in said
