@@ -96,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
             for a in group
             if any(o.status == "lost" for o in a.outcomes)
         ]
+        notes += [a.note for a in shared if a.note]
         notes += [f"Not enough for the gate on change: {said}" for said in lacking]
         if args.match == "instances":
             notes.append("Matched on instances: the prompts may differ, and so may what a difference means")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,8 @@ from ..report.recorded import Recorded
 
 Match = Literal["requests", "instances"]
 Place = tuple[str, str, str, str, str, str, int]
+DECLARED = {"readout", "prompt", "sampling"}
+"""Fields of a request that the declaration of a model decides, the prompt by the form that its readout asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class Arm:
         outcomes: as recorded, or those that all arms share.
         folder: of the run, for links and for what was asked; None for a baseline.
         left_out: requests of this arm that are lost, or that another arm has no reply to.
+        note: how it was asked otherwise than the first arm of the comparison, by the declaration of its model.
     """
 
     label: str
@@ -34,6 +38,7 @@ class Arm:
     outcomes: tuple[Outcome, ...]
     folder: Path | None = None
     left_out: int = 0
+    note: str = ""
 
 
 def place(o: Outcome) -> Place:
@@ -112,7 +117,7 @@ def matched(arms: Sequence[Arm], match: Match = "requests") -> list[Arm]:
 
     Raises:
         RunError: nothing is shared; or, matching requests, two arms were asked different things under one key. Names the
-            first such key and what differs.
+            first such key and what differs. Models of one run may differ in readout and sampling, which they declare.
     """
     where = _question if match == "instances" else place
     replied = [tuple(o for o in a.outcomes if o.status != LOST) for a in arms]
@@ -125,8 +130,8 @@ def matched(arms: Sequence[Arm], match: Match = "requests") -> list[Arm]:
         for a, rows in zip(arms, kept, strict=True)
     ]
     if match == "requests":
-        for arm in out[1:]:
-            _same_requests(out[0], arm)
+        kept = cache(read_evidence)
+        out[1:] = [replace(arm, note=_same_requests(out[0], arm, kept)) for arm in out[1:]]
     return out
 
 
@@ -148,39 +153,71 @@ def _nothing(arms: Sequence[Arm]) -> str:
     return f"{' and '.join(a.label for a in arms)} share no request; compare runs with the same views and --limit"
 
 
-def _same_requests(first: Arm, other: Arm) -> None:
-    asked = {place(o): o for o in first.outcomes}
+def _same_requests(first: Arm, other: Arm, kept: Callable[[Path], Evidence]) -> str:
+    """In words, what the two models declare differently; empty where they were asked the same, byte for byte."""
+    asked, fields, readouts = {place(o): o for o in first.outcomes}, set[str](), set[str]()
     for o in sorted(other.outcomes, key=place):
         ours = asked[place(o)]
         a, b = ours.request_sha256, o.request_sha256
         size = min(len(a), len(b))  # a baseline keeps the head of a hash
-        if size and a[:size] != b[:size]:
+        if not size or a[:size] == b[:size]:
+            continue
+        contents = _contents(first, ours, kept), _contents(other, o, kept)
+        declared = _declared(ours, o, *contents) if first.folder and first.folder == other.folder else set()
+        if not declared:
             raise RunError(
                 f"{'/'.join(map(str, place(o)))}: {first.label} and {other.label} were asked different things: "
-                f"{_difference(first, ours, other, o)}; compare runs of the same prompts, or add --match instances"
+                f"{_difference(ours, o, *contents)}; compare runs of the same prompts, or add --match instances"
             )
+        fields |= declared
+        if "readout" in declared:
+            readouts.add(f"{o.readout!r}, not {ours.readout!r}")
+    if not fields:
+        return ""
+    said = f" ({'; '.join(sorted(readouts))})" if readouts else ""
+    return (
+        f"{other.label} is declared with another {' and another '.join(sorted(fields))} than {first.label}{said}: their "
+        f"difference is one of model and {' and '.join(sorted(fields))}"
+    )
 
 
-def _difference(first: Arm, ours: Outcome, other: Arm, theirs: Outcome) -> str:
+def _contents(arm: Arm, o: Outcome, kept: Callable[[Path], Evidence]) -> Mapping[str, Any] | None:
+    """What a request held, with the texts of its evidence; None where the run did not keep it."""
+    if not arm.folder:
+        return None
+    evidence = kept(arm.folder)
+    content = evidence.requests.get(o.request_sha256)
+    if content is None:
+        return None
+    parts = [evidence.texts.get(p["text"], "") if "text" in p else p for p in content.get("evidence", ())]
+    return {**content, "evidence": parts}
+
+
+def _declared(ours: Outcome, theirs: Outcome, a: Mapping[str, Any] | None, b: Mapping[str, Any] | None) -> set[str]:
+    """What of readout and sampling differs between two requests of one run that ask the same question; empty where more
+    than these differs. One run builds all its requests from the same specs, so readouts suffice where none was kept."""
+    if a is None or b is None:
+        same = ours.readout == theirs.readout or (ours.options, ours.expected) != (theirs.options, theirs.expected)
+        return set() if same else {"readout"}
+    fields = {name for name in {*a, *b} if a.get(name) != b.get(name)}
+    own = fields <= DECLARED and ("prompt" not in fields or "readout" in fields)
+    return fields - {"prompt"} if own else set()
+
+
+def _difference(ours: Outcome, theirs: Outcome, a: Mapping[str, Any] | None, b: Mapping[str, Any] | None) -> str:
     """The first field that differs, from what the runs kept, else from the outcomes."""
+    if a is not None and b is not None:
+        return _first_field(a, b)
     for column in ("readout", "options", "expected"):
-        a, b = getattr(ours, column), getattr(theirs, column)
-        if a and b and a != b:
-            return f"{column} {a!r} against {b!r}"
-    contents = []
-    for arm, o in ((first, ours), (other, theirs)):
-        kept = read_evidence(arm.folder) if arm.folder else Evidence()
-        content = kept.requests.get(o.request_sha256)
-        if content is not None:
-            parts = [kept.texts.get(p["text"], "") if "text" in p else p for p in content.get("evidence", ())]
-            contents.append({**content, "evidence": parts})
-    if len(contents) == 2:
-        return _first_field(contents[0], contents[1])
+        one, two = getattr(ours, column), getattr(theirs, column)
+        if one and two and one != two:
+            return f"{column} {one!r} against {two!r}"
     return f"their requests have the hashes {ours.request_sha256[:12]} and {theirs.request_sha256[:12]}"
 
 
 def _first_field(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
-    for name in ("system", "evidence", "question", "options", "prompt", "readout", "answer", "sampling"):
+    """Of what is asked, before how it is asked."""
+    for name in ("system", "evidence", "question", "options", "companions", "readout", "prompt", "answer", "sampling"):
         if a.get(name) != b.get(name):
             one, two = str(a.get(name)), str(b.get(name))
             at = next((i for i, (x, y) in enumerate(zip(one, two, strict=False)) if x != y), min(len(one), len(two)))

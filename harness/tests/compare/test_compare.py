@@ -483,3 +483,65 @@ def test_the_markdown_of_a_hostile_model_name_holds_no_markup_of_its():
     said = pages.text([compare(matched(arms(a=rows, b=worse)), resamples=50)], "t")
     assert "| a\\|b&lt;img src=x&gt; | broken |" in said
     assert "<img" not in said
+
+
+def of_one_run(folder: Path, outcomes, contents=()):
+    """The arms of a run that kept these contents of its requests, by hash."""
+    folder.mkdir()
+    (folder / "requests.jsonl").write_text("".join(json.dumps({"request": k, **c}) + "\n" for k, c in contents))
+    return arms_of([(Recorded({**RUN, "id": "a"}, tuple(outcomes)), folder)])
+
+
+ASKED = {"system": "", "evidence": [], "question": "Which?", "options": [["A", "A", ""]], "readout": "decision",
+         "prompt": "Question: Which?", "answer": {"space": "choice"}, "sampling": {}}  # fmt: skip
+LETTERS = {"readout": "option_letters", "prompt": "Question: Which?\nLetter only."}
+
+
+@pytest.mark.parametrize(
+    "other, said",
+    [
+        (LETTERS, "x is declared with another readout than m ('option_letters', not 'decision'): their difference is one "
+         "of model and readout"),
+        ({"sampling": {"seed": 1}}, "x is declared with another sampling than m: their difference is one of model and "
+         "sampling"),
+    ],
+)  # fmt: skip
+def test_models_of_one_run_are_compared_with_the_readout_and_sampling_that_they_declare(tmp_path, other, said):
+    content = {**ASKED, **other}
+    rows = [
+        row(instance=f"i{i}", model=m, request_sha256=sha, readout=readout)
+        for m, sha, readout in (("m", "a" * 64, "decision"), ("x", "b" * 64, content["readout"]))
+        for i in range(3)
+    ]
+    found = matched(of_one_run(tmp_path / "a", rows, [("a" * 64, ASKED), ("b" * 64, content)]))
+    assert [a.note for a in found] == ["", said]
+
+
+def test_models_of_one_run_that_kept_no_requests_may_differ_in_their_declared_readout(tmp_path):
+    rows = [row(model="m", request_sha256="a" * 64, readout="decision"),
+            row(model="x", request_sha256="b" * 64, readout="option_letters")]  # fmt: skip
+    assert "another readout" in matched(of_one_run(tmp_path / "a", rows))[1].note
+
+
+@pytest.mark.parametrize(
+    "other, said",
+    [
+        ({**LETTERS, "question": "What?"}, "question, at character 2: 'Which?' against 'What?'"),
+        ({**LETTERS, "evidence": [{"image": "1"}]}, "evidence, at character 1"),
+        ({"prompt": "Question: Which? Hurry!"}, "prompt, at character 16"),
+    ],
+)
+def test_models_of_one_run_that_were_asked_other_questions_are_refused(tmp_path, other, said):
+    rows = [row(model=m, request_sha256=sha, readout=r) for m, sha, r in (("m", "a" * 64, "decision"), ("x", "b" * 64, "l"))]
+    with pytest.raises(RunError, match=re.escape(f"m and x were asked different things: {said}")):
+        matched(of_one_run(tmp_path / "a", rows, [("a" * 64, ASKED), ("b" * 64, {**ASKED, **other})]))
+
+
+def test_the_comparison_says_that_readouts_differ(tmp_path):
+    rows = [
+        row(instance=f"i{i}", model=m, request_sha256=sha * 64, readout=r)
+        for i in range(3)
+        for m, sha, r in (("m", "a", "decision"), ("x", "b", "option_letters"))
+    ]
+    assert call(str(run_folder(tmp_path / "a", rows)), "--metric", "accuracy", "--out", str(tmp_path / "c")) == 0
+    assert "> x is declared with another readout than m" in (tmp_path / "c" / "compare.md").read_text()
