@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--max-drop",
         type=float,
         metavar="POINTS",
-        help="with --against: also fail when a metric is farther from its ideal by more than this",
+        help="with --against: also fail when a percentage is farther from its ideal by more than this",
     )
     parser.add_argument(
         "--allow-missing",
@@ -135,6 +135,8 @@ def print_summary(found: list) -> None:
 
 def judge(found: list, max_drop: float | None, lacking: Sequence[str] = ()) -> int:
     """The exit status of a comparison with a baseline, and why. Like any gate it passes only on evidence."""
+    from ..outcome import number
+
     lacking = [
         *lacking,
         *(
@@ -147,12 +149,14 @@ def judge(found: list, max_drop: float | None, lacking: Sequence[str] = ()) -> i
     worse = []
     for c in found:
         for d in c.summary:
-            far = max_drop is not None and d.nearer is False and abs(d.change.value or 0.0) > max_drop
+            in_points = d.change.unit == "points"  # a score has none
+            far = max_drop is not None and in_points and d.nearer is False and abs(d.change.value or 0.0) > max_drop
             if not (d.worse or far):
                 continue
             why = "beyond chance" if d.worse else f"by more than {max_drop:g}"
             worse.append(
-                f"{d.metric} on {d.where} ({d.arm}): {d.reference.value:.1f} -> {d.other.value:.1f}, worse {why}"
+                f"{d.metric} on {d.where} ({d.arm}): {number(d.reference.value, d.reference.unit)} -> "
+                f"{number(d.other.value, d.other.unit)}, worse {why}"
             )
     for said in [*lacking, *worse]:
         print(f"FAIL {said}")

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from tabulate import tabulate
 
 from ..metrics.metric import load
+from ..outcome import number
 from ..report.html import cell, render
 from ..report.text import markdown, plain, show, spreadsheet
 from .paired import Comparison, Difference, Flip
@@ -33,6 +34,10 @@ def mark(d: Difference) -> str:
 
 def shown_p(p: float | None) -> str:
     return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def shown_detectable(d: Difference) -> str:
+    return "" if d.detectable is None else number(d.detectable, d.change.unit)
 
 
 def text(found: Sequence[Comparison], title: str) -> str:
@@ -110,7 +115,7 @@ def differences(found: Sequence[Difference], where: bool = False) -> str:
             show(d.other),
             show(d.change),
             shown_p(d.adjusted_p),
-            "" if d.detectable is None else f"{d.detectable:.1f}",
+            shown_detectable(d),
             mark(d),
         ]
         for d in found
@@ -213,21 +218,22 @@ def _line(d: Difference) -> dict[str, Any]:
         "other": cell(d.other),
         "change": cell(d.change),
         "p": {**cell(d.adjusted_p), "text": shown_p(d.adjusted_p)},
-        "detectable": {**cell(d.detectable), "text": "" if d.detectable is None else f"{d.detectable:.1f}"},
+        "detectable": {**cell(d.detectable), "text": shown_detectable(d)},
         "mark": mark(d),
         "kind": "bad" if d.worse else "good" if d.significant and d.nearer else "",
         "bar": None
         if d.change.value is None
         else {
-            "at": _rail(d.change.value),
-            "low": None if low[0] is None else _rail(low[0]),
-            "high": None if low[1] is None else _rail(low[1]),
+            "at": _rail(d.change.value, d.change.unit),
+            "low": None if low[0] is None else _rail(low[0], d.change.unit),
+            "high": None if low[1] is None else _rail(low[1], d.change.unit),
         },
     }
 
 
-def _rail(points: float) -> float:
-    return round(min(max(50 + points / 2, 0), 100), 2)
+def _rail(change: float, unit: str) -> float:
+    """Where on a rail of 100 a change stands, 50 being none; its ends are 100 points, or 2 of a score."""
+    return round(min(max(50 + change * (25 if unit == "score" else 0.5), 0), 100), 2)
 
 
 def _flip(f: Flip, c: Comparison, links: dict[str, str]) -> dict[str, Any]:

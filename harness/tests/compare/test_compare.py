@@ -545,3 +545,34 @@ def test_the_comparison_says_that_readouts_differ(tmp_path):
     ]
     assert call(str(run_folder(tmp_path / "a", rows)), "--metric", "accuracy", "--out", str(tmp_path / "c")) == 0
     assert "> x is declared with another readout than m" in (tmp_path / "c" / "compare.md").read_text()
+
+
+def certain(p: float, i: int = 0):
+    """A right answer with this probability, or a little less for every second instance."""
+    p -= 0.02 * (i % 2)
+    return row(instance=f"i{i}", request_sha256=f"{i:064}", probabilities={"A": p, "B": 1 - p}, confidence=p,
+               probability_kind="readout")  # fmt: skip
+
+
+def test_a_difference_of_scores_has_three_decimals_wherever_it_is_read(tmp_path, capsys):
+    good, bad = [certain(0.95, i) for i in range(12)], [certain(0.85, i) for i in range(12)]
+    base, b = baseline(tmp_path, good), run_folder(tmp_path / "b", bad)
+    assert call("--against", str(base), str(b), "--metric", "brier", "--out", str(tmp_path / "c")) == 1
+    assert re.search(r"FAIL brier on s \(m\): 0\.007 -> 0\.051, worse", capsys.readouterr().out)
+    assert re.search(r"\| 0\.044 \[[^|]*\| < 0\.001 *\| 0\.00\d +\|", (tmp_path / "c" / "compare.md").read_text())
+    assert re.search(r">0\.00\d<", (tmp_path / "c" / "compare.html").read_text())
+
+
+def test_a_drop_in_points_says_nothing_of_a_score(tmp_path):
+    """A change of 0.4 among 0 to 2 is not one of 0.4 points."""
+    good = [certain(0.95, i) for i in range(3)]
+    bad = [certain(0.93, 0), certain(0.97, 1), certain(0.2, 2)]
+    base, b = baseline(tmp_path, good), run_folder(tmp_path / "b", bad)
+    words = ("--against", str(base), str(b), "--metric", "brier", "--out", str(tmp_path / "c"), "--max-drop", "0.01")
+    assert call(*words) == 0
+
+
+@pytest.mark.parametrize("change, unit, at", [(0, "points", 50), (-100, "points", 0), (50, "points", 75), (2, "score", 100),
+                                              (-0.5, "score", 37.5)])  # fmt: skip
+def test_a_change_stands_on_the_rail_of_its_unit(change, unit, at):
+    assert pages._rail(change, unit) == at
