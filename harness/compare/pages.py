@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from tabulate import tabulate
 
+from ..metrics import METRICS
 from ..metrics.metric import load
 from ..outcome import number
 from ..report.html import cell, render
@@ -101,6 +102,18 @@ def _about(c: Comparison) -> str:
         f"instance, 95 % percentile intervals from {c.resamples:,} resamples, seed {c.seed}; p-values are two-sided "
         "and Holm-adjusted over the table. Detectable: the least difference that this n finds with 80 % power."
         + (f" Left out, as not every arm has a reply to them: {markdown(left)}." if left else "")
+        + _selection(c)
+    )
+
+
+def _selection(c: Comparison) -> str:
+    """Where a metric of this table is over other requests than where a report shows it, that this is so."""
+    names = [d.metric for d in c.summary if METRICS.get(d.metric, "").startswith("confidence:")]
+    if not names or len({o.core for o in c.arms[0].outcomes}) < 2:
+        return ""
+    return (
+        f" {', '.join(dict.fromkeys(names))}: over all shared requests here, over those of core variants in the tables of a "
+        f"report."
     )
 
 

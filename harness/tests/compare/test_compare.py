@@ -576,3 +576,14 @@ def test_a_drop_in_points_says_nothing_of_a_score(tmp_path):
                                               (-0.5, "score", 37.5)])  # fmt: skip
 def test_a_change_stands_on_the_rail_of_its_unit(change, unit, at):
     assert pages._rail(change, unit) == at
+
+
+def test_a_metric_that_a_report_shows_for_core_requests_says_so_where_it_is_over_all():
+    core = [certain(0.9, i) for i in range(4)]
+    both = [*core, *(replace(o, core=False, variant="v1", key=f"{o.key}1") for o in core)]
+    said = [
+        pages.text([compare(matched(arms(a=rows, b=rows)), resamples=50, metrics=["accuracy", "brier"])], "t")
+        for rows in (core, both)
+    ]
+    expected = "brier: over all shared requests here, over those of core variants in the tables of a report."
+    assert [expected in s for s in said] == [False, True]
