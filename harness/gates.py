@@ -22,7 +22,7 @@ from .errors import DataError, KeyLookupError, Problem, SpecError, near
 from .intervals import RANGES, without_variance
 from .metrics import METRICS
 from .metrics.metric import Metric, load
-from .outcome import LOST, Estimate, Gate, Verdict
+from .outcome import LOST, Estimate, Gate, Verdict, number
 from .rows import FILTERS, Rows
 
 EACH = "*"
@@ -244,7 +244,7 @@ def _worst(metric: Metric, rows: Rows) -> str:
     if metric.ideal is None:
         return ""
     values = [
-        (abs(value - metric.ideal), f"{task} {value:.1f}")
+        (abs(value - metric.ideal), f"{task} {number(value, metric.unit)}")
         for _, here in rows.split("spec") for task, asked in here.split("task")
         if (value := point(metric, metric.select(asked))) is not None
     ]
@@ -262,8 +262,10 @@ def _bound(gate: Gate, metric: Metric) -> str:
 
 
 def _found(estimate: Estimate) -> str:
-    ends = f" [{estimate.interval[0]:.1f}, {estimate.interval[1]:.1f}]" if estimate.interval else ""
+    def shown(value: float) -> str:
+        return number(value, estimate.unit)
+    ends = f" [{shown(estimate.interval[0])}, {shown(estimate.interval[1])}]" if estimate.interval else ""
     n = estimate.n_units
     clusters = f" in {n} cluster{'s' if n != 1 else ''}" if n < estimate.n_instances else ""
-    return (f"{estimate.value:.1f}{ends} (n = {estimate.n_instances} instances{clusters}, "
+    return (f"{shown(estimate.value or 0.0)}{ends} (n = {estimate.n_instances} instances{clusters}, "
             f"{estimate.n_requests} requests)")

@@ -160,6 +160,11 @@ class Estimate:
             object.__setattr__(self, "n_units", self.n_instances)
 
 
+def number(value: float, unit: str) -> str:
+    """A value with the decimals that its unit is read to: one for percentages and points, three for scores."""
+    return f"{value:.3f}" if unit == "score" else f"{value:.1f}"
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A named table. ``rows`` hold strings, numbers, None and Estimates, one per column.

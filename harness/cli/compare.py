@@ -4,12 +4,15 @@ isoprobe compare RUN_A RUN_B                      every metric, paired by instan
 isoprobe compare RUN                              the models of one run against its first
 isoprobe compare RUN_A RUN_B --match instances    runs whose prompts differ, on the instances they share
 isoprobe compare --save-baseline FILE RUN         keep a run as a small JSON file
-isoprobe compare --against FILE RUN               exit status 1 if a metric is worse than the baseline beyond chance
+isoprobe compare --against FILE RUN               exit status 1 if a metric is worse than the baseline beyond chance,
+                                                  or if the run lacks requests of the baseline
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +41,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--max-drop",
         type=float,
         metavar="POINTS",
-        help="with --against: also fail when a metric is farther from its ideal by more than this",
+        help="with --against: also fail when a percentage is farther from its ideal by more than this",
+    )
+    parser.add_argument(
+        "--allow-missing",
+        action="store_true",
+        help="with --against: the run may lack requests and models of the baseline (lost ones still fail)",
     )
 
 
@@ -53,6 +61,11 @@ def run(args: argparse.Namespace) -> int:
     from ..report.recorded import load
     from ..report.run import find_run, replace_file
 
+    if not args.against and (args.max_drop is not None or args.allow_missing):
+        option = "--allow-missing" if args.max_drop is None else "--max-drop"
+        raise RunError(f"{option} judges a change from a baseline; name one with --against FILE")
+    if args.max_drop is not None and not 0 <= args.max_drop < math.inf:
+        raise RunError(f"--max-drop {args.max_drop:g}: not a number of points from 0 on, e.g. 5")
     folders = [find_run(name, args.reports) for name in args.runs]
     recorded = [load(folder) for folder in folders]
     if args.save_baseline:
@@ -67,7 +80,12 @@ def run(args: argparse.Namespace) -> int:
     for name in args.metric:
         load_metric(name)
     arms = arms_of(list(zip(recorded, folders, strict=True)), args.model)
-    groups = [list(pair) for pair in arms_against(args.against, arms)] if args.against else comparisons(arms)
+    lacking: list[str] = []
+    if args.against:
+        pairs, lacking = arms_against(args.against, arms, args.model, args.allow_missing)
+        groups = [list(pair) for pair in pairs]
+    else:
+        groups = comparisons(arms)
     seed = int(recorded[0].run.get("seed", 0))
     resamples = int(recorded[0].run.get("resamples", 2000))
     found = []
@@ -75,28 +93,33 @@ def run(args: argparse.Namespace) -> int:
         shared = matched(group, args.match)
         notes = [
             f"{sum(o.status == 'lost' for o in a.outcomes)} requests of {a.label} are lost"
-            for a in shared
+            for a in group
             if any(o.status == "lost" for o in a.outcomes)
         ]
-        notes += [note for a in shared for note in a.notes]
+        notes += [a.note for a in shared if a.note]
+        notes += [f"Not enough for the gate on change: {said}" for said in lacking]
         if args.match == "instances":
             notes.append("Matched on instances: the prompts may differ, and so may what a difference means")
         found.append(replace(compare(shared, seed, resamples, args.metric or METRICS), notes=tuple(notes)))
+    if not found:  # the run has no reply to anything in the baseline
+        return 1 if judge(found, args.max_drop, lacking) else 0
     names = [*([args.against.stem] if args.against else []), *(str(r.run["id"]) for r in recorded)]
     title = f"Comparison of {' and '.join(names)}"
-    out = args.out or args.reports / "compare" / "-".join(names)
+    # by the names of the folders: an id is text from a file, and may be a path to anywhere
+    places = [*([args.against.stem] if args.against else []), *(f.resolve().name for f in folders)]
+    out = args.out or args.reports / "compare" / "-".join(places)
     said = text(found, title)
     replace_file(out / "compare.md", said.encode())
     replace_file(out / "compare.html", page(found, title, out))
     replace_file(out / "flips.csv", flips_csv(found))
     print_summary(found)
     print(out / "compare.html")
-    worse = judge(found, args.max_drop) if args.against else []
+    bad = judge(found, args.max_drop, lacking) if args.against else []
     github.tell(
         lambda: github.cut(said),
-        lambda: github.errors([("isoprobe compare", w) for w in worse], "metrics are worse"),
+        lambda: github.errors([("isoprobe compare", b) for b in bad], "reasons to fail"),
     )
-    return 1 if worse else 0
+    return 1 if bad else 0
 
 
 def print_summary(found: list) -> None:
@@ -113,19 +136,40 @@ def print_summary(found: list) -> None:
         print(differences(changed, where=True) if changed else "no difference beyond chance (Holm-adjusted, 5 %)")
 
 
-def judge(found: list, max_drop: float | None) -> list[str]:
-    """Says what is worse than the baseline, and why."""
+def judge(found: list, max_drop: float | None, lacking: Sequence[str] = ()) -> list[str]:
+    """Says what is worse than the baseline, and why. Like any gate, that on change passes only on evidence."""
+    from ..outcome import number
     from ..report.text import plain
 
-    bad = []
+    lacking = [
+        *lacking,
+        *(
+            f"{' and '.join(a.label for a in c.arms[1:])}: no metric could be tested; it takes two instances and a metric "
+            f"with an ideal value"
+            for c in found
+            if all(d.adjusted_p is None for d in c.summary)
+        ),
+    ]
+    worse = []
     for c in found:
         for d in c.summary:
-            far = max_drop is not None and d.distance is not None and d.distance > max_drop
+            in_points = d.change.unit == "points"  # a score has none
+            far = max_drop is not None and in_points and d.distance is not None and d.distance > max_drop
             if not (d.worse or far):
                 continue
             why = "beyond chance" if d.worse else f"by more than {max_drop:g}"
-            said = f"{d.metric} on {d.where} ({d.arm}): {d.reference.value:.1f} -> {d.other.value:.1f}, worse {why}"
-            bad.append(plain(said, 1000))
-            print(f"FAIL {bad[-1]}")
-    print("gate on change: " + (f"{len(bad)} metrics are worse" if bad else "holds"))
+            worse.append(
+                f"{d.metric} on {d.where} ({d.arm}): {number(d.reference.value, d.reference.unit)} -> "
+                f"{number(d.other.value, d.other.unit)}, worse {why}"
+            )
+    bad = [plain(said, 1000) for said in [*lacking, *worse]]
+    for said in bad:
+        print(f"FAIL {said}")
+    left = sum(c.arms[0].left_out for c in found)
+    on = sum(c.n_requests for c in found)
+    why_not = [*([f"{len(worse)} metrics are worse"] if worse else []), *(["evidence is missing"] if lacking else [])]
+    print(
+        "gate on change: "
+        + (" and ".join(why_not) or "holds" + (f", on {on:,} of the baseline's {on + left:,} requests" if left else ""))
+    )
     return bad

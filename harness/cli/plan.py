@@ -4,7 +4,7 @@
     isoprobe plan --effect 10 gold-main --pilot RUN --model qwen3.5-4b
 
 The variance between instances comes from a pilot: a small run of the same suite, e.g. with --limit 10. Without one the
-largest possible variance of a share stands in, which asks for too many.
+largest that there can be stands in, of a share and of the difference of two shares, which asks for too many.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ from ..errors import RunError
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", metavar="SPEC", help="a suite by name, or the path of its YAML file")
     parser.add_argument(
-        "--effect", type=float, default=10.0, metavar="POINTS", help="difference to be found (default 10)"
+        "--effect",
+        type=float,
+        default=10.0,
+        metavar="POINTS",
+        help="difference to be found (default 10), for a score in its unit",
     )
     parser.add_argument("--power", type=float, default=0.8, help="chance of finding it (default 0.8)")
     parser.add_argument("--alpha", type=float, default=0.05, help="two-sided level (default 0.05)")
@@ -36,7 +40,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..build import Selection, family
-    from ..compare.power import needs, required
+    from ..compare.power import needs, possible, required
+    from ..outcome import number
     from ..spec import load_all
 
     spec = load_all(Path.cwd(), [args.spec])[0]
@@ -45,13 +50,12 @@ def run(args: argparse.Namespace) -> int:
     print(f"{spec.name}: {declared} instances declared, {len(keys):,} requests a model")
     pilot = _pilot(args, spec.name)
     if not pilot:
-        most = required(50.0, args.effect, args.power, args.alpha)
-        print(
-            f"no pilot: with the largest variance a share can have, {most} instances find {args.effect:g} points "
-            f"(power {args.power:g}, two-sided {args.alpha:g})"
-        )
+        possible(args.effect, "a share", "%")
+        print(f"no pilot: with the largest variance there can be (power {args.power:g}, two-sided {args.alpha:g})")
+        for sd, what in ((50.0, "between a share and a fixed value, as in a gate"), (100.0, "between two models")):
+            needed = required(sd, args.effect, args.power, args.alpha)
+            print(f"  {needed} instances find {args.effect:g} points {what} (SD {sd:g})")
         print(f"for a better answer: pytest --spec {args.spec} --limit 10 --model NAME, then --pilot RUN")
-        needed = most
     else:
         metrics = args.metric or _metrics(pilot)
         found = needs(pilot, metrics, args.effect, args.power, args.alpha)
@@ -59,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
             [
                 n.metric,
                 n.what,
-                f"{n.value:.1f}",
-                f"{n.sd:.1f}{'°' if n.flat else ''}",
+                number(n.value, n.unit),
+                f"{number(n.sd, n.unit)}{'°' if n.flat else ''}",
                 n.pilot_n,
                 n.instances,
                 "yes" if n.instances <= declared else "no",
@@ -71,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
             tabulate(
                 rows,
                 ["metric", "model, or difference", "pilot", "SD of instances", "pilot n", "needed", "declared suffice"],
+                disable_numparse=[2, 3],  # would drop the zeros at the end
             )
         )
         if any(n.flat for n in found):

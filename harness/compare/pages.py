@@ -13,7 +13,9 @@ from urllib.parse import quote
 
 from tabulate import tabulate
 
+from ..metrics import METRICS
 from ..metrics.metric import load
+from ..outcome import number
 from ..report.decisions import FLAT
 from ..report.html import cell, render
 from ..report.text import instances, markdown, plain, show, spreadsheet
@@ -38,6 +40,10 @@ def mark(d: Difference) -> str:
 
 def shown_p(p: float | None) -> str:
     return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def shown_detectable(d: Difference) -> str:
+    return "" if d.detectable is None else number(d.detectable, d.change.unit)
 
 
 def text(found: Sequence[Comparison], title: str) -> str:
@@ -67,7 +73,7 @@ def _one(c: Comparison) -> list[str]:
             tabulate(
                 [
                     [
-                        f.arm,
+                        markdown(f.arm),
                         f.kind,
                         markdown("/".join(f.where)),
                         markdown(f.expected),
@@ -88,12 +94,32 @@ def _one(c: Comparison) -> list[str]:
 
 def _about(c: Comparison) -> str:
     left = ", ".join(f"{a.left_out:,} of {a.label}" for a in c.arms if a.left_out)
+    counts = [len(a.outcomes) for a in c.arms]
+    asked = f"{c.n_requests:,} shared requests"
+    if len(set(counts)) > 1:  # matched by instance, and some arms were asked in more templates than others
+        asked = ", ".join(
+            f"{n:,}{'' if i else ' requests'} of {markdown(a.label)}"
+            for i, (n, a) in enumerate(zip(counts, c.arms, strict=True))
+        )
+        asked += ", all"
     return (
-        f"{c.n_requests:,} shared requests of {instances(c.n_instances, c.n_units)}; differences are paired and "
-        f"clustered by instance, 95 % percentile intervals from {c.resamples:,} resamples, seed {c.seed}; p-values are "
-        "two-sided, of the change of the distance from the ideal, and Holm-adjusted over the table. Detectable: the "
-        "least difference that this n finds with 80 % power."
-        + (f" Not shared and left out: {markdown(left)}." if left else "")
+        f"{asked} of {instances(c.n_instances, c.n_units)}; differences are paired and clustered by "
+        f"instance, 95 % percentile intervals from {c.resamples:,} resamples, seed {c.seed}; p-values are two-sided, of "
+        "the change of the distance from the ideal, and Holm-adjusted over the table. Detectable: the least difference "
+        "that this n finds with 80 % power."
+        + (f" Left out, as not every arm has a reply to them: {markdown(left)}." if left else "")
+        + _selection(c)
+    )
+
+
+def _selection(c: Comparison) -> str:
+    """Where a metric of this table is over other requests than where a report shows it, that this is so."""
+    names = [d.metric for d in c.summary if METRICS.get(d.metric, "").startswith("confidence:")]
+    if not names or len({o.core for o in c.arms[0].outcomes}) < 2:
+        return ""
+    return (
+        f" {', '.join(dict.fromkeys(names))}: over all shared requests here, over those of core variants in the tables of a "
+        f"report."
     )
 
 
@@ -108,7 +134,7 @@ def differences(found: Sequence[Difference], where: bool = False) -> str:
             show(d.other),
             show(d.change),
             shown_p(d.adjusted_p),
-            "" if d.detectable is None else f"{d.detectable:.1f}",
+            shown_detectable(d),
             mark(d),
         ]
         for d in found
@@ -211,21 +237,22 @@ def _line(d: Difference) -> dict[str, Any]:
         "other": cell(d.other),
         "change": cell(d.change),
         "p": {**cell(d.adjusted_p), "text": shown_p(d.adjusted_p)},
-        "detectable": {**cell(d.detectable), "text": "" if d.detectable is None else f"{d.detectable:.1f}"},
+        "detectable": {**cell(d.detectable), "text": shown_detectable(d)},
         "mark": mark(d),
         "kind": "bad" if d.worse else "good" if d.significant and d.nearer else "",
         "bar": None
         if d.change.value is None
         else {
-            "at": _rail(d.change.value),
-            "low": None if low[0] is None else _rail(low[0]),
-            "high": None if low[1] is None else _rail(low[1]),
+            "at": _rail(d.change.value, d.change.unit),
+            "low": None if low[0] is None else _rail(low[0], d.change.unit),
+            "high": None if low[1] is None else _rail(low[1], d.change.unit),
         },
     }
 
 
-def _rail(points: float) -> float:
-    return round(min(max(50 + points / 2, 0), 100), 2)
+def _rail(change: float, unit: str) -> float:
+    """Where on a rail of 100 a change stands, 50 being none; its ends are 100 points, or 2 of a score."""
+    return round(min(max(50 + change * (25 if unit == "score" else 0.5), 0), 100), 2)
 
 
 def _flip(f: Flip, c: Comparison, links: dict[str, str]) -> dict[str, Any]:

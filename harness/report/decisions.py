@@ -1,8 +1,8 @@
 """Profiles of gates, what a verdict could have detected, and decisions that allow for how many were made.
 
 A profile of ``specs/gates.yaml`` is a list of gates, or ``{holm: true, gates: [...]}``. With ``holm`` the verdicts of
-one session are one family, and Holm's step-down procedure (Holm 1979) bounds the chance of a single false decision by
-5 %:
+one session are one family, whatever came of them, and Holm's step-down procedure (Holm 1979) bounds the chance of a
+single false decision by 5 %:
 
 - a gate on the *interval* passes only if its evidence for the bound survives the adjustment (one-sided 2.5 %);
 - a gate on the *estimate* fails only if its evidence against the bound does; one that merely misses it is undecided.
@@ -135,13 +135,19 @@ def adjusted(p_values: Sequence[float]) -> list[float]:
 
 
 def _holm(verdicts: Sequence[Verdict], drawn: Sequence[np.ndarray]) -> tuple[Verdict, ...]:
-    """The verdicts with those taken back whose evidence does not survive."""
-    tested = [i for i, (v, values) in enumerate(zip(verdicts, drawn, strict=True)) if len(values) and _tests(v)]
+    """The verdicts with those taken back whose evidence does not survive.
+
+    All that could have been decided are counted: a family of only those that were, chosen by the data, would not bound
+    the chance of a false decision.
+    """
+    tested = [i for i, values in enumerate(drawn) if len(values)]
     p = adjusted([_p_value(verdicts[i], drawn[i]) for i in tested])
     out = list(verdicts)
     for i, value in zip(tested, p, strict=True):
         said = f"Holm-adjusted p = {value:.4f} among {len(tested)} verdicts"
         verdict = verdicts[i]
+        if not _tests(verdict):
+            continue
         if value <= LEVEL:
             out[i] = replace(verdict, message=f"{verdict.message}; {said}")
         elif verdict.gate.on == "interval":

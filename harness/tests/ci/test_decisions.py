@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from harness.bootstrap import Resamples
 from harness.errors import SpecError
-from harness.outcome import Estimate
-from harness.report.decisions import Profile, adjusted, decide, detectable, one_sided, profile
+from harness.outcome import Estimate, Gate, Verdict
+from harness.report.decisions import Profile, _holm, adjusted, decide, detectable, one_sided, profile
 from harness.rows import Rows
 from harness.tests.validity.synthetic import answered, oracle, right_with, row
 
@@ -148,3 +150,38 @@ def test_false_failures_of_many_true_gates_are_rare_under_holm():
         gates = [{**GATE, "at_least": 70, "where": {"view": "*"}}]
         wrong += any(v.result == "fail" for v in judged(gates, rows, holm=True))
     assert wrong <= 4
+
+
+def interval_verdict(values: np.ndarray, bound: float, on: str = "interval") -> tuple[Verdict, np.ndarray]:
+    """Of a gate that asks for at least ``bound``, on instances with these values, and what was resampled."""
+    value, error = float(values.mean()), float(values.std(ddof=1)) / np.sqrt(len(values))
+    low, high = value - 1.96 * error, value + 1.96 * error
+    good = (low if on == "interval" else value) >= bound
+    gate = Gate("g", "accuracy", at_least=bound, on=on)
+    estimate = Estimate(value, (low, high), len(values), len(values))
+    return Verdict(gate, "m", "pass" if good else "fail", estimate, ""), value + error * NORMAL
+
+
+NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / 400) for i in range(400)])
+NORMAL /= NORMAL.std()
+
+
+@pytest.mark.parametrize("on, false", [("interval", "pass"), ("estimate", "fail")])
+def test_one_false_decision_or_more_among_twenty_gates_is_rarer_than_one_in_twenty_under_holm(on, false):
+    """All truths lie on the bound."""
+    random, families, wrong = np.random.default_rng(7), 400, 0
+    for _ in range(families):
+        made = [interval_verdict(50 + 20 * random.standard_normal(30), 50, on) for _ in range(20)]
+        wrong += any(v.result == false for v in _holm([v for v, _ in made], [drawn for _, drawn in made]))
+    assert wrong / families <= 0.05
+
+
+def test_holm_counts_the_verdicts_that_were_not_decided_too():
+    """The evidence of one pass is p = 0.0116; two other gates are missed, so that the smallest of three p is tripled."""
+    values = np.array([0.0, 100.0] * 10)
+    shift = 2.47 * values.std(ddof=1) / np.sqrt(20)  # t(19) leaves 0.0116 above
+    made = [interval_verdict(values, 50 - shift), interval_verdict(values, 60), interval_verdict(values, 60)]
+    alone, among = (_holm([v for v, _ in part], [d for _, d in part]) for part in (made[:1], made))
+    assert ([v.result for v in alone], [v.result for v in among]) == (["pass"], ["undecided", "fail", "fail"])
+    assert "Holm-adjusted p = 0.0116 among 1 verdicts" in alone[0].message
+    assert "Holm-adjusted p = 0.0347 among 3 verdicts" in among[0].message

@@ -101,11 +101,13 @@ def test_one_cluster_gives_a_difference_without_interval_or_p_value():
     assert (d.change.value, d.change.interval, d.p, d.detectable, d.worse) == (-100.0, None, None, None, False)
 
 
-def test_one_cluster_that_got_worse_does_not_fail_the_gate_on_change(tmp_path):
+def test_one_cluster_that_got_worse_is_no_evidence_of_a_change(tmp_path, capsys):
     base = tmp_path / "base.json"
     call("--save-baseline", str(base), str(run_folder(tmp_path / "a", hashed(in_clusters(1, 20, (0,))))))
     worse = run_folder(tmp_path / "b", hashed(in_clusters(1, 20, ())))
-    assert call("--against", str(base), str(worse), "--metric", "accuracy", "--out", str(tmp_path / "c")) == 0
+    assert call("--against", str(base), str(worse), "--metric", "accuracy", "--out", str(tmp_path / "c")) == 1
+    said = capsys.readouterr().out
+    assert ("FAIL m: no metric could be tested" in said, "worse beyond chance" in said) == (True, False)
 
 
 def test_p_values_of_differences_rest_on_clusters():
@@ -287,12 +289,10 @@ def sampled(folder: Path, sampling: dict, question: str = "Which?"):
 
 def test_models_that_were_sampled_differently_are_compared_and_the_sampling_is_noted(tmp_path):
     cold, warm = sampled(tmp_path / "cold", {"temperature": 0}), sampled(tmp_path / "warm", {"temperature": 1})
-    assert [a.notes for a in matched(arms_of([cold, warm]))] == [
-        (),
-        (
-            "cold was sampled with {'temperature': 0}, warm with {'temperature': 1}: a difference is one of models as "
-            "they were sampled",
-        ),
+    assert [a.note for a in matched(arms_of([cold, warm]))] == [
+        "",
+        "warm is declared with another sampling than cold ({'temperature': 1}, not {'temperature': 0}): their difference is "
+        "one of model and sampling",
     ]
 
 
@@ -317,6 +317,62 @@ def test_matching_instances_compares_other_prompts_on_the_same_instances():
     other = [replace(o, request_sha256="f" * 64) for o in rows if not o.instance.endswith("2")]
     found = matched(arms(a=rows, b=other), "instances")
     assert {o.instance for o in found[0].outcomes} == {o.instance for o in other}
+
+
+def lost(o):
+    """The request without its reply."""
+    return replace(o, status="lost", choice=None, correct=None, abstained=None, request_sha256="", expected="")
+
+
+def test_a_request_that_one_arm_lost_counts_for_none():
+    rows = hashed([row(variant=f"v{i}", choice="AB"[i % 2], instance=f"i{i}") for i in range(8)])
+    half = [lost(o) if o.correct is False else o for o in rows]
+    found = matched(arms(a=rows, b=half))
+    assert [(len(a.outcomes), a.left_out) for a in found] == [(4, 4), (4, 4)]
+    compared = compare(found, resamples=50)
+    assert (by_metric(compared, "accuracy").change.value, compared.flips) == (0.0, ())
+
+
+def test_a_reply_that_cannot_be_read_is_a_result_and_stays():
+    rows = [row(instance=f"i{i}") for i in range(4)]
+    unread = [replace(o, status="unparsed", choice=None, correct=None, abstained=None) for o in rows]
+    found = compare(matched(arms(a=rows, b=unread)), resamples=50)
+    assert (by_metric(found, "accuracy").change.value, len(found.flips)) == (-100.0, 4)
+
+
+def test_an_arm_that_lost_everything_is_named():
+    rows = [row(instance=f"i{i}") for i in range(3)]
+    with pytest.raises(RunError, match="all 3 requests of b are lost; run again with the same run id"):
+        matched(arms(a=rows, b=list(map(lost, rows))))
+
+
+def test_lost_requests_are_told_and_left_out_of_both_runs(tmp_path):
+    rows = answered(oracle, n=3)
+    a, b = run_folder(tmp_path / "a", rows), run_folder(tmp_path / "b", rows)
+    lines = (b / "outcomes.jsonl").read_text().splitlines(keepends=True)
+    (b / "outcomes.jsonl").write_text("".join(lines[5:]))
+    call(str(a), str(b), "--out", str(tmp_path / "c"))
+    said = (tmp_path / "c" / "compare.md").read_text()
+    assert "5 requests of b are lost" in said
+    assert "Left out, as not every arm has a reply to them: 5 of a, 5 of b." in said
+    assert "No decision differs." in said
+
+
+def test_matching_instances_pairs_the_same_variants_and_views_whatever_the_template():
+    """A model that sees no plots is compared with others on the tables alone."""
+    both = [row(instance=f"i{i}", view=v, choice="A" if v == "table_nm" else "B") for i in range(4)
+            for v in ("table_nm", "plot_nm")]
+    tables = [replace(o, model="x", template="other") for o in both if o.view == "table_nm"]
+    found = matched(arms(a=both, b=tables), "instances")
+    assert [(len(a.outcomes), a.left_out) for a in found] == [(4, 4), (4, 0)]
+    assert by_metric(compare(found, resamples=50), "accuracy").change.value == 0.0
+
+
+def test_arms_with_other_numbers_of_requests_say_so():
+    """With two templates against one there is no request for request."""
+    two = [row(instance=f"i{i}", template=t) for i in range(3) for t in ("plain", "terse")]
+    found = compare(matched(arms(a=two, b=[o for o in two if o.template == "plain"]), "instances"), resamples=50)
+    assert "6 requests of a, 3 of b" in pages.text([found], "t")
 
 
 def test_runs_of_other_suites_share_nothing():
@@ -519,3 +575,249 @@ def test_without_a_baseline_nothing_is_annotated(tmp_path, monkeypatch, capsys):
     a, b = run_folder(tmp_path / "a", answered(oracle, n=4)), run_folder(tmp_path / "b", answered(right_with(0.4), n=4))
     call(str(a), str(b), "--out", str(tmp_path / "c"))
     assert "::error" not in capsys.readouterr().out
+
+
+def baseline(tmp_path: Path, outcomes) -> Path:
+    call("--save-baseline", str(tmp_path / "base.json"), str(run_folder(tmp_path / "first", outcomes)))
+    return tmp_path / "base.json"
+
+
+def against(tmp_path: Path, base: Path, folder: Path, *more: str) -> int:
+    return call("--against", str(base), str(folder), "--metric", "accuracy", "--out", str(tmp_path / "c"), *more)
+
+
+def losing(folder: Path, keep: int) -> Path:
+    """The run with the first ``keep`` of its replies only; the others are lost."""
+    lines = (folder / "outcomes.jsonl").read_text().splitlines(keepends=True)
+    (folder / "outcomes.jsonl").write_text("".join(lines[:keep]))
+    return folder
+
+
+@pytest.mark.parametrize("keep", [0, 3, 71])
+def test_a_run_that_lost_requests_of_the_baseline_fails_whether_or_not_a_smaller_run_is_meant(tmp_path, capsys, keep):
+    rows = hashed([row(instance=f"i{i}", variant=v) for i in range(24) for v in ("v0", "v1", "v2")])
+    base, b = baseline(tmp_path, rows), losing(run_folder(tmp_path / "b", rows), keep)
+    assert [against(tmp_path, base, b), against(tmp_path, base, b, "--allow-missing")] == [1, 1]
+    said = capsys.readouterr().out
+    assert f"FAIL m: {72 - keep} of the baseline's 72 requests are lost; run again with the same run id" in said
+    assert "gate on change: evidence is missing" in said
+
+
+def test_a_smaller_run_holds_against_the_baseline_only_where_it_is_said_to_be_meant(tmp_path, capsys):
+    rows = hashed([row(instance=f"i{i}") for i in range(24)])
+    base, b = baseline(tmp_path, rows), run_folder(tmp_path / "b", rows[:6])
+    assert against(tmp_path, base, b) == 1
+    assert "FAIL m: 18 of the baseline's 24 requests are not in the run; ask them too, or add --allow-missing" in (
+        capsys.readouterr().out
+    )
+    assert against(tmp_path, base, b, "--allow-missing") == 0
+    assert "gate on change: holds, on 6 of the baseline's 24 requests" in capsys.readouterr().out
+
+
+def test_what_a_run_lacks_of_the_baseline_stands_in_the_comparison_too(tmp_path):
+    rows = hashed([row(instance=f"i{i}") for i in range(24)])
+    against(tmp_path, baseline(tmp_path, rows), run_folder(tmp_path / "b", rows[:6]))
+    said = (tmp_path / "c" / "compare.md").read_text()
+    assert "18 of the baseline's 24 requests are not in the run" in said
+    assert "Left out, as not every arm has a reply to them: 18 of baseline first." in said
+
+
+def test_a_model_of_the_baseline_that_the_run_lacks_fails_unless_others_are_named(tmp_path, capsys):
+    rows = hashed([row(instance=f"i{i}", model=m) for i in range(6) for m in ("m", "x")])
+    base, b = baseline(tmp_path, rows), run_folder(tmp_path / "b", [o for o in rows if o.model == "m"])
+    assert against(tmp_path, base, b) == 1
+    assert "FAIL x: the run has no such model, of which the baseline holds 6 requests" in capsys.readouterr().out
+    assert [against(tmp_path, base, b, *more) for more in (("--model", "m"), ("--allow-missing",))] == [0, 0]
+
+
+def test_no_request_in_common_fails_even_where_a_smaller_run_is_meant(tmp_path):
+    base = baseline(tmp_path, hashed([row(instance=f"i{i}") for i in range(6)]))
+    other = run_folder(tmp_path / "b", hashed([row(instance=f"j{i}") for i in range(6)]))
+    assert against(tmp_path, base, other, "--allow-missing") == 1
+
+
+def test_a_comparison_in_which_nothing_can_be_tested_does_not_hold(tmp_path, capsys):
+    """One instance has no interval, so nothing that happens to it is beyond chance."""
+    base = baseline(tmp_path, hashed([row()]))
+    assert against(tmp_path, base, run_folder(tmp_path / "b", hashed([row(choice="B")]))) == 1
+    assert "FAIL m: no metric could be tested" in capsys.readouterr().out
+
+
+def test_a_run_without_requests_cannot_become_a_baseline(tmp_path):
+    with pytest.raises(RunError, match="run 'first' holds no request"):
+        baseline(tmp_path, [])
+
+
+def test_a_run_without_requests_is_not_held_against_a_baseline(tmp_path):
+    base = baseline(tmp_path, hashed([row(instance=f"i{i}") for i in range(6)]))
+    with pytest.raises(RunError, match="the run holds no request"):
+        against(tmp_path, base, run_folder(tmp_path / "b", []), "--allow-missing")
+
+
+CELL = {"table_nm/plain/0": ["A", "abc"]}
+
+
+@pytest.mark.parametrize(
+    "entry, said",
+    [
+        (5, "5 is no list of model, spec, task, instance and variants"),
+        (["m", "s", "compare", "i0"], "is no list of model"),
+        (["m", "s", "compare", "i0", {"v0": 5}], "is no object"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": "A"}}], "'A' is no list of decision, hash and more"),
+        ([["m"], "s", "compare", "i0", {"v0": CELL}], r"\['m'\] is no name"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", 12]}}], "12 is no hash"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": [1, "abc"]}}], "1 is no decision"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", 5]}}], "5 is no object"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", {"status": "odd"}]}}], "'odd' is no status"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", {"status": []}]}}], "is no status"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", {"p": {"A": "high"}}]}}],
+         "'high' is no probability"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", {"p": [0.5]}]}}], "is no object"),
+        (["m", "s", "compare", "i0", {"v0": {"table_nm/plain/0": ["A", "abc", {"claims": "x"}]}}], "is no object"),
+    ],
+)  # fmt: skip
+def test_a_baseline_with_a_broken_instance_names_it(tmp_path, entry, said):
+    instances = [["m", "s", "compare", "i9", {"v0": CELL}], entry]
+    (tmp_path / "base.json").write_text(json.dumps({"isoprobe_baseline": 1, "run": "a", "instances": instances}))
+    with pytest.raises(RunError, match=rf"base\.json: instances.1..*{said}.*save the baseline again"):
+        against(tmp_path, tmp_path / "base.json", run_folder(tmp_path / "b", [row()]))
+
+
+def test_a_baseline_without_instances_is_refused(tmp_path):
+    (tmp_path / "base.json").write_text('{"isoprobe_baseline": 1, "run": "a", "instances": []}')
+    with pytest.raises(RunError, match=r"base\.json: holds no request"):
+        against(tmp_path, tmp_path / "base.json", run_folder(tmp_path / "b", [row()]))
+
+
+@pytest.mark.parametrize("drop", ["nan", "-5", "inf"])
+def test_a_drop_that_could_never_or_always_fail_is_refused(tmp_path, drop):
+    base = baseline(tmp_path, hashed([row(instance=f"i{i}") for i in range(6)]))
+    with pytest.raises(RunError, match=f"--max-drop {drop}: not a number of points from 0 on"):
+        against(tmp_path, base, tmp_path / "first", f"--max-drop={drop}")
+
+
+@pytest.mark.parametrize("words", [("--max-drop", "5"), ("--allow-missing",)])
+def test_options_of_the_gate_on_change_are_refused_without_a_baseline(tmp_path, words):
+    a, b = (run_folder(tmp_path / name, [row()]) for name in "ab")
+    with pytest.raises(RunError, match=f"{words[0]} judges a change from a baseline; name one with --against FILE"):
+        call(str(a), str(b), *words)
+
+
+def test_the_folder_of_a_comparison_is_named_by_the_folders_of_the_runs_whatever_their_ids(tmp_path):
+    for name in "ab":
+        run_folder(tmp_path / "reports" / name, [row(instance=f"i{i}") for i in range(3)], id="../../../out")
+    assert call("a", "b", "--reports", str(tmp_path / "reports"), "--metric", "accuracy") == 0
+    assert (tmp_path / "reports" / "compare" / "a-b" / "compare.md").is_file()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["reports"]
+
+
+def test_the_markdown_of_a_hostile_model_name_holds_no_markup_of_its():
+    rows = [row(instance=f"i{i}") for i in range(3)]
+    worse = [row(instance=f"i{i}", model="a|b<img src=x>", choice="B") for i in range(3)]
+    said = pages.text([compare(matched(arms(a=rows, b=worse)), resamples=50)], "t")
+    assert "| a\\|b&lt;img src=x&gt; | broken |" in said
+    assert "<img" not in said
+
+
+def of_one_run(folder: Path, outcomes, contents=()):
+    """The arms of a run that kept these contents of its requests, by hash."""
+    folder.mkdir()
+    (folder / "requests.jsonl").write_text("".join(json.dumps({"request": k, **c}) + "\n" for k, c in contents))
+    return arms_of([(Recorded({**RUN, "id": "a"}, tuple(outcomes)), folder)])
+
+
+ASKED = {"system": "", "evidence": [], "question": "Which?", "options": [["A", "A", ""]], "readout": "decision",
+         "prompt": "Question: Which?", "answer": {"space": "choice"}, "sampling": {}}  # fmt: skip
+LETTERS = {"readout": "option_letters", "prompt": "Question: Which?\nLetter only."}
+
+
+@pytest.mark.parametrize(
+    "other, said",
+    [
+        (LETTERS, "x is declared with another readout than m ('option_letters', not 'decision'): their difference is one "
+         "of model and readout"),
+        ({"sampling": {"seed": 1}}, "x is declared with another sampling than m ({'seed': 1}, not {}): their difference is "
+         "one of model and sampling"),
+    ],
+)  # fmt: skip
+def test_models_of_one_run_are_compared_with_the_readout_and_sampling_that_they_declare(tmp_path, other, said):
+    content = {**ASKED, **other}
+    rows = [
+        row(instance=f"i{i}", model=m, request_sha256=sha, readout=readout)
+        for m, sha, readout in (("m", "a" * 64, "decision"), ("x", "b" * 64, content["readout"]))
+        for i in range(3)
+    ]
+    found = matched(of_one_run(tmp_path / "a", rows, [("a" * 64, ASKED), ("b" * 64, content)]))
+    assert [a.note for a in found] == ["", said]
+
+
+def test_models_of_one_run_that_kept_no_requests_may_differ_in_their_declared_readout(tmp_path):
+    rows = [row(model="m", request_sha256="a" * 64, readout="decision"),
+            row(model="x", request_sha256="b" * 64, readout="option_letters")]  # fmt: skip
+    assert "another readout" in matched(of_one_run(tmp_path / "a", rows))[1].note
+
+
+@pytest.mark.parametrize(
+    "other, said",
+    [
+        ({**LETTERS, "question": "What?"}, "question, at character 2: 'Which?' against 'What?'"),
+        ({**LETTERS, "evidence": [{"image": "1"}]}, "evidence, at character 1"),
+        ({"prompt": "Question: Which? Hurry!"}, "prompt, at character 16"),
+    ],
+)
+def test_models_of_one_run_that_were_asked_other_questions_are_refused(tmp_path, other, said):
+    rows = [row(model=m, request_sha256=sha, readout=r) for m, sha, r in (("m", "a" * 64, "decision"), ("x", "b" * 64, "l"))]
+    with pytest.raises(RunError, match=re.escape(f"m and x were asked different things: {said}")):
+        matched(of_one_run(tmp_path / "a", rows, [("a" * 64, ASKED), ("b" * 64, {**ASKED, **other})]))
+
+
+def test_the_comparison_says_that_readouts_differ(tmp_path):
+    rows = [
+        row(instance=f"i{i}", model=m, request_sha256=sha * 64, readout=r)
+        for i in range(3)
+        for m, sha, r in (("m", "a", "decision"), ("x", "b", "option_letters"))
+    ]
+    assert call(str(run_folder(tmp_path / "a", rows)), "--metric", "accuracy", "--out", str(tmp_path / "c")) == 0
+    assert "> x is declared with another readout than m" in (tmp_path / "c" / "compare.md").read_text()
+
+
+def certain(p: float, i: int = 0):
+    """A right answer with this probability, or a little less for every second instance."""
+    p -= 0.02 * (i % 2)
+    return row(instance=f"i{i}", request_sha256=f"{i:064}", probabilities={"A": p, "B": 1 - p}, confidence=p,
+               probability_kind="readout")  # fmt: skip
+
+
+def test_a_difference_of_scores_has_three_decimals_wherever_it_is_read(tmp_path, capsys):
+    good, bad = [certain(0.95, i) for i in range(12)], [certain(0.85, i) for i in range(12)]
+    base, b = baseline(tmp_path, good), run_folder(tmp_path / "b", bad)
+    assert call("--against", str(base), str(b), "--metric", "brier", "--out", str(tmp_path / "c")) == 1
+    assert re.search(r"FAIL brier on s \(m\): 0\.007 -> 0\.051, worse", capsys.readouterr().out)
+    assert re.search(r"\| 0\.044 \[[^|]*\| < 0\.001 *\| 0\.00\d +\|", (tmp_path / "c" / "compare.md").read_text())
+    assert re.search(r">0\.00\d<", (tmp_path / "c" / "compare.html").read_text())
+
+
+def test_a_drop_in_points_says_nothing_of_a_score(tmp_path):
+    """A change of 0.4 among 0 to 2 is not one of 0.4 points."""
+    good = [certain(0.95, i) for i in range(3)]
+    bad = [certain(0.93, 0), certain(0.97, 1), certain(0.2, 2)]
+    base, b = baseline(tmp_path, good), run_folder(tmp_path / "b", bad)
+    words = ("--against", str(base), str(b), "--metric", "brier", "--out", str(tmp_path / "c"), "--max-drop", "0.01")
+    assert call(*words) == 0
+
+
+@pytest.mark.parametrize("change, unit, at", [(0, "points", 50), (-100, "points", 0), (50, "points", 75), (2, "score", 100),
+                                              (-0.5, "score", 37.5)])  # fmt: skip
+def test_a_change_stands_on_the_rail_of_its_unit(change, unit, at):
+    assert pages._rail(change, unit) == at
+
+
+def test_a_metric_that_a_report_shows_for_core_requests_says_so_where_it_is_over_all():
+    core = [certain(0.9, i) for i in range(4)]
+    both = [*core, *(replace(o, core=False, variant="v1", key=f"{o.key}1") for o in core)]
+    said = [
+        pages.text([compare(matched(arms(a=rows, b=rows)), resamples=50, metrics=["accuracy", "brier"])], "t")
+        for rows in (core, both)
+    ]
+    expected = "brier: over all shared requests here, over those of core variants in the tables of a report."
+    assert [expected in s for s in said] == [False, True]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -42,6 +43,12 @@ def test_a_failed_gate_says_expected_found_interval_and_n():
     message = verdict(Gate("g", "accuracy", at_least=90), right(80, 20)).message
     assert message.startswith("expected accuracy at least 90 % on the estimate, found 80.0 [7")
     assert message.endswith("] (n = 100 instances, 100 requests)")
+
+
+def test_a_score_is_told_with_three_decimals():
+    rows = with_confidence(right(12, 4), lambda o: 0.81 if o.correct else 0.62)
+    said = verdict(Gate("g", "brier", at_most=0.2, on="interval", min_instances=2), rows).message
+    assert re.search(r"at most 0\.2 score on the interval, found 0\.246 \[0\.\d{3}, 0\.\d{3}\] \(n = 16", said)
 
 
 def test_a_bound_on_the_interval_takes_the_end_that_is_harder_to_pass():
