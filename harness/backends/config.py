@@ -6,11 +6,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 from ..errors import BackendError, near
+from . import BACKENDS
 
 OPENROUTER_URL = "https://openrouter.ai/api/v1"
 
@@ -119,17 +120,24 @@ class ModelConfig:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def models(declared: Mapping[str, Any]) -> dict[str, ModelConfig]:
-    """The models of a ``models.yaml`` that fits its schema (:func:`harness.spec.declaration`) as configurations.
+_SETTINGS = tuple(f.name for f in fields(ModelConfig) if f.name != "name")
+
+
+def models(mapping: Mapping[str, Any]) -> dict[str, ModelConfig]:
+    """Entries by name as configurations: of a ``models.yaml`` that fits its schema, or of the ``run.json`` of a run.
 
     Raises:
-        BackendError: a readout that the model's backend does not have.
+        BackendError: a readout that the model's backend does not have; of a run, a backend or setting of another version.
     """
-    return {name: _config(name, entry) for name, entry in declared["models"].items()}
+    return {name: _config(name, entry) for name, entry in mapping.get("models", mapping).items()}
 
 
 def _config(name: str, entry: Mapping[str, Any]) -> ModelConfig:
-    backend, readout = entry["backend"], entry.get("readout", "")
+    backend, readout = entry.get("backend", ""), entry.get("readout", "")
+    if backend not in BACKENDS:  # this and the next only of a run: what it recorded has passed no schema
+        raise BackendError(f"models.{name}.backend: {backend!r} is not a backend{near(backend, BACKENDS)}")
+    if unknown := [key for key in entry if key not in _SETTINGS]:
+        raise BackendError(f"models.{name}.{unknown[0]}: unknown setting{near(unknown[0], _SETTINGS)}")
     if readout and readout not in READOUTS[backend]:
         raise BackendError(f"models.yaml: models.{name}.readout: backend {backend!r} has no readout {readout!r}"
                            f"{near(readout, READOUTS[backend])}")

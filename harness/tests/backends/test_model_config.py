@@ -138,6 +138,19 @@ def test_a_readout_that_the_backend_lacks_is_named(tmp_path):
         declared(tmp_path, "{backend: decisions, readout: json_choice}")
 
 
+@pytest.mark.parametrize("entry, message", [
+    ({"backend": "caht"}, "models.mine.backend: 'caht' is not a backend; did you mean 'chat'"),
+    ({"backend": "chat", "modle": "x"}, "models.mine.modle: unknown setting; did you mean 'model'"),
+])
+def test_what_a_run_of_another_version_recorded_is_told_by_name(entry, message):
+    with pytest.raises(BackendError, match=message):
+        models({"mine": entry})
+
+
+def test_a_run_without_models_has_no_configurations():
+    assert models({}) == {}
+
+
 def test_a_password_in_a_declared_address_is_not_repeated_in_the_message(tmp_path):
     with pytest.raises(SpecError, match=r"models\.mine\.base_url: 'http://\.\.\.@host/v1' does not fit") as error:
         declared(tmp_path, "{backend: chat, base_url: 'http://user:hunter2@host/v1'}")
