@@ -34,7 +34,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something to show: ``retry``, ``changed`` (provider or served model), ``waiting``, ``stopped``; see ``text``.
+    """Something to show: ``retry``, ``waiting``, ``changed`` (provider or served model), ``trouble``, ``stopped``.
 
     What a service says of itself stands in ``text`` too, so it is made one harmless line."""
 
@@ -66,7 +66,7 @@ class Lane:
             price_in=config.price_in,
             price_out=config.price_out,
             spend=spend,
-            on_retry=lambda text, wait: on_event(Event("retry", config.name, f"{text}; again in {wait:.1f} s")),
+            tell=lambda kind, text: on_event(Event(kind, config.name, text)),
         )
         self.backend: Backend = create(config, self.meter)
         self.jobs: dict[RequestKey, Future[Asked]] = {}

@@ -167,7 +167,7 @@ class Sender:
                 lane.jobs[key] = self._start(lane, key)
                 room[key.model] -= 1
         except Exception as e:  # looking ahead is a help, never a reason to fail: the item itself will tell
-            self.source.on_event(Event("waiting", "", f"no look-ahead: {e}"))
+            self.source.on_event(Event("trouble", "", f"no look-ahead: {e}"))
 
     def _start(self, lane: Lane, key: RequestKey, *, now: bool = False) -> Future[Asked]:
         future: Future[Asked] = Future()

@@ -31,6 +31,7 @@ class Limits:
 
 
 NO_LIMITS = Limits()
+LONG_S = 5.0
 
 
 class Bucket:
@@ -64,7 +65,8 @@ class Meter:
         requests_per_minute, tokens_per_minute: of the model's configuration, for all processes.
         price_in, price_out: dollars per million tokens, where replies carry no cost.
         spend: adds to the run's total over all processes; by default this process alone counts.
-        on_retry: told (message, seconds to wait) whenever a request will be sent again.
+        tell: told (kind, text) when a request will be sent again (``retry``) and when a limit a minute holds one back for
+            ``LONG_S`` seconds or more (``waiting``), not more often than that.
     """
 
     def __init__(
@@ -76,16 +78,16 @@ class Meter:
         price_in: float = 0.0,
         price_out: float = 0.0,
         spend: Spend | None = None,
-        on_retry: Callable[[str, float], None] | None = None,
+        tell: Callable[[str, str], None] | None = None,
     ) -> None:
         self.limits = limits
         self.prices = (price_in, price_out)
-        self.on_retry = on_retry or (lambda message, seconds: None)
+        self.tell = tell or (lambda kind, text: None)
         self._requests = Bucket(requests_per_minute * limits.share)
         self._tokens = Bucket(tokens_per_minute * limits.share)
         self._spend = spend or self._own
         self._total = (0, 0.0)
-        self._paused_until = 0.0
+        self._paused_until = self._told_at = 0.0
 
     async def before_send(self, tokens: int = 0) -> None:
         """Wait until one more request of about ``tokens`` may go out, and count it.
@@ -96,6 +98,9 @@ class Meter:
         self._check()
         now = time.monotonic()
         wait = max(self._requests.take(1, now), self._tokens.take(tokens, now))
+        if wait >= LONG_S and now - self._told_at >= LONG_S:
+            self._told_at = now
+            self.tell("waiting", f"the declared limit a minute holds requests back, the next one for {wait:.0f} s")
         while wait > 0 or self._paused_until > time.monotonic():
             await asyncio.sleep(max(wait, self._paused_until - time.monotonic()))
             wait = 0.0

@@ -140,7 +140,7 @@ class Transport:
                 raise
             if tries < self.config.max_tries:
                 wait = self._wait(tries, last)
-                self.meter.on_retry(f"{self.config.name}: {last}", wait)
+                self.meter.tell("retry", f"{last}; again in {wait:.1f} s")
                 await asyncio.sleep(wait)
         if isinstance(last, _Unreachable) and self.config.max_tries > 1:
             raise FatalError(f"model {self.config.name}: nothing answers at {url} ({self.config.max_tries} tries); "

@@ -46,5 +46,4 @@ class Events:
 
 def said(event: Mapping[str, Any]) -> str:
     """One line for the terminal."""
-    model, text = event["model"], event["text"]
-    return text if text.startswith(model) else f"{model}: {text}"
+    return f"{event['model']}: {event['text']}" if event["model"] else str(event["text"])

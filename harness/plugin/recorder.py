@@ -96,7 +96,7 @@ class Recorder:
     def _hear(self) -> str:
         """Take in the events so far; returns what is waited for, as told last and how long ago."""
         for event in self.run.events.heard():
-            if event["kind"] == "retry":
+            if event["kind"] in ("retry", "waiting"):
                 self.waiting = event
             elif event["kind"] != "stopped":  # why a run was stopped stands below the last item
                 self.warnings[said(event)] = None

@@ -1,8 +1,12 @@
 """Token buckets and limits."""
 
+import asyncio
+from types import SimpleNamespace
+
 import pytest
 
-from harness.backends.meter import Bucket
+from harness.backends import meter as meters
+from harness.backends.meter import Bucket, Meter
 
 
 def served(bucket, amounts, now=0.0):
@@ -34,3 +38,18 @@ def test_a_minute_never_sees_more_than_its_rate_and_the_burst():
         now += bucket.take(1, now)
         sent.append(now)
     assert len([t for t in sent if t <= 60]) <= 306
+
+
+def test_a_long_wait_for_a_limit_a_minute_is_told_and_not_for_every_request(monkeypatch):
+    """One request in ten seconds, asked for after 0, 0.1, 0.2 and 6 s: they wait for 0, 9.9, 19.8 and 24 s."""
+    async def no_sleep(seconds):
+        pass
+
+    clock, told = SimpleNamespace(now=0.0), []
+    monkeypatch.setattr(meters, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(meters, "asyncio", SimpleNamespace(sleep=no_sleep))
+    meter = Meter(requests_per_minute=6.0, tell=lambda kind, text: told.append((kind, text)))
+    for clock.now in (100.0, 100.1, 100.2, 106.0):
+        asyncio.run(meter.before_send())
+    said = "the declared limit a minute holds requests back, the next one for"
+    assert told == [("waiting", f"{said} 10 s"), ("waiting", f"{said} 24 s")]

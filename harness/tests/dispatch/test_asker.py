@@ -258,7 +258,7 @@ def test_look_ahead_that_fails_does_no_harm(store):
         )
         assert asker.ask(key()).responses[0].text
         asker.close()
-    assert events[0].kind == "waiting"
+    assert events[0].kind == "trouble"
 
 
 def test_closing_keeps_what_is_under_way(store):

@@ -79,8 +79,8 @@ def test_a_pilot_of_four_clusters_is_too_small_however_many_instances_it_has():
 
 
 def test_without_variance_the_pilot_s_spread_is_what_its_clusters_cannot_exclude():
-    """Six clusters of ten: 1 - 0.025^(1/6) = 45.9 % of them could differ, by 100 points each; but no share has an SD above 50
-    points between clusters."""
+    """Six clusters of ten: 1 - 0.025^(1/6) = 45.9 % of them could differ, by 100 points each; but no share has an SD above
+    50 points between clusters."""
     rows = [row(instance=f"i{c}-{k}", cluster=f"c{c}") for c in range(6) for k in range(10)]
     found = needs(rows, ["accuracy"], 10)[0]
     assert (found.flat, found.pilot_n) == (True, 60)
