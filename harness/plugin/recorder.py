@@ -243,13 +243,22 @@ class Recorder:
 def settings(config: Any, root: Path) -> dict[str, Any]:
     """A model's configuration as recorded: what differs from empty, files below ``root`` by their path from there.
 
-    It names the variable of a key, never the key, and the variables of a server's environment without their values.
+    It names the variable of a key, never the key; variables of a server's environment and secret arguments have no value.
     """
+    from ..report.text import arguments
+
+    start = f"{root.resolve()}/"
+
+    def shown(name: str, value: Any) -> Any:
+        if isinstance(value, str):
+            return value.removeprefix(start)
+        if name == "env":
+            return sorted(value)
+        return arguments(value) if isinstance(value, list | tuple) else value
+
     found = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if getattr(config, f.name)}
     if "options" in found:
-        start = f"{root.resolve()}/"
-        found["options"] = {k: v.removeprefix(start) if isinstance(v, str) else sorted(v) if k == "env" else v
-                            for k, v in found["options"].items()}
+        found["options"] = {name: shown(name, value) for name, value in found["options"].items()}
     return found
 
 

@@ -5,7 +5,6 @@ When a run was started stands in run.json only, so that the same run made again 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,10 +13,7 @@ from tabulate import tabulate
 from ..gates import failed
 from ..outcome import LOST, Estimate, Table
 from .document import Document, data_kind
-from .text import LEGEND, LONG, instances, markdown, show
-
-_SECRET = re.compile(r"api_?key|secret|passw|authorization|bearer|credential|token(?!s|iz)", re.IGNORECASE)
-"""Names of what may be a secret; max_tokens and tokenizer are none."""
+from .text import LEGEND, LONG, SECRET, instances, markdown, show
 
 
 def write(document: Document) -> dict[str, bytes]:
@@ -120,7 +116,7 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             name = f"{path}.{key}" if path else str(key)
-            if _SECRET.search(str(key)) and not str(key).endswith("_env") and inner:
+            if SECRET.search(str(key)) and not str(key).endswith("_env") and inner:
                 yield name, "(not shown)"
             else:
                 yield from _flat(inner, name)

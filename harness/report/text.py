@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 from ..outcome import Estimate
@@ -21,9 +22,23 @@ LEGEND = {
 }
 LONG = 2000
 """Characters of what the report itself says: notes, verdicts. A name ends earlier."""
+SECRET = re.compile(r"api_?key|secret|passw|authorization|bearer|credential|token(?!s|iz)", re.IGNORECASE)
+"""Names of what may be a secret; max_tokens and tokenizer are none."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _MARKDOWN = re.compile(r"([\\`*|\[\]~])")
 _CREDENTIALS = re.compile(r"(\w+://)[^/\s@]+@")
+
+
+def arguments(words: Iterable[Any]) -> list[Any]:
+    """Arguments of a command without the values of secret ones, after a blank (``--api-key X``) or ``=``."""
+    shown: list[Any] = []
+    hide = False
+    for word in words:
+        flag, given, _ = str(word).partition("=")
+        named = flag.startswith("-") and SECRET.search(flag.replace("-", "_")) is not None
+        shown.append("(not shown)" if hide else f"{flag}=(not shown)" if named and given else word)
+        hide = named and not given
+    return shown
 
 
 def plain(text: str, limit: int = 300) -> str:

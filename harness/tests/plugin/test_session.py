@@ -214,9 +214,11 @@ def test_what_happened_to_requests_is_kept_and_a_change_of_provider_is_told_at_t
     assert "/v1: served by Q / served, before by P / served" in asked.text
 
 
-def test_the_environment_of_a_server_is_recorded_by_names_alone():
-    config = ModelConfig("m", "vllm", options={"env": {"HF_TOKEN": "hf_secret", "A": "1"}, "port": 8000})
-    assert settings(config, Path("/x"))["options"] == {"env": ["A", "HF_TOKEN"], "port": 8000}
+def test_no_secret_of_a_server_is_recorded():
+    args = ["--dtype", "float32", "--api-key", "sk-1", "--hf-token=hf_2", "--max-tokens", "5"]
+    config = ModelConfig("m", "vllm", options={"env": {"HF_TOKEN": "hf_secret", "A": "1"}, "args": args})
+    hidden = ["--dtype", "float32", "--api-key", "(not shown)", "--hf-token=(not shown)", "--max-tokens", "5"]
+    assert settings(config, Path("/x"))["options"] == {"env": ["A", "HF_TOKEN"], "args": hidden}
 
 
 def test_annotations_for_github_begin_their_line(tmp_path):
