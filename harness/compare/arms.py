@@ -52,7 +52,7 @@ def _question(o: Outcome) -> tuple[str, str, str, str, str, int]:
 
 
 def arms_of(runs: Sequence[tuple[Recorded, Path | None]], models: Sequence[str] = ()) -> list[Arm]:
-    """An arm for each model of each run, in their order; of these models only, where some are named.
+    """An arm for each model of each run, in the order in which they were named; of these models only, where some are.
 
     Raises:
         RunError: a named model that no run has.
@@ -62,10 +62,10 @@ def arms_of(runs: Sequence[tuple[Recorded, Path | None]], models: Sequence[str] 
         by_model: dict[str, list[Outcome]] = {}
         for o in recorded.outcomes:
             by_model.setdefault(o.model, []).append(o)
+        named = [m for m in models or recorded.run["models"] if m in by_model]
         found += [
-            Arm("", str(recorded.run.get("id", "")), m, tuple(rows), folder)
-            for m, rows in sorted(by_model.items())
-            if not models or m in models
+            Arm("", str(recorded.run.get("id", "")), m, tuple(by_model[m]), folder)
+            for m in dict.fromkeys([*named, *([] if models else sorted(by_model))])
         ]
     known = sorted({o.model for recorded, _ in runs for o in recorded.outcomes})
     for name in models:

@@ -751,6 +751,12 @@ def test_models_of_one_run_are_compared_with_the_readout_and_sampling_that_they_
     assert [a.note for a in found] == ["", said]
 
 
+@pytest.mark.parametrize("named, expected", [((), ["z", "a", "m"]), (("m", "z"), ["m", "z"])])
+def test_the_first_model_that_was_named_is_what_the_others_are_compared_with(tmp_path, named, expected):
+    run = Recorded({**RUN, "id": "a", "models": {"z": {}, "a": {}}}, tuple(row(model=m) for m in ("a", "m", "z")))
+    assert expected == [a.label for a in arms_of([(run, tmp_path)], named)]
+
+
 def test_models_of_one_run_that_kept_no_requests_may_differ_in_their_declared_readout(tmp_path):
     rows = [row(model="m", request_sha256="a" * 64, readout="decision"),
             row(model="x", request_sha256="b" * 64, readout="option_letters")]  # fmt: skip
