@@ -143,7 +143,7 @@ def test_two_models_that_differ_in_sampling_alone_are_compared_with_a_note(here,
     models = ("--model", "cold", "--model", "warm", "--run-id", "w")
     assert session(here, "--spec", "gold-scope", "--limit", "1", "--views", "table_ev", *models).status == 0
     assert main(["compare", "w", "--out", "c"]) == 0
-    said = "cold is declared with another sampling than warm ({'temperature': 0.0}, not {'temperature': 0.7})"
+    said = "warm is declared with another sampling than cold ({'temperature': 0.7}, not {'temperature': 0.0})"
     assert said in Path("c/compare.md").read_text()
 
 
