@@ -81,8 +81,7 @@ def reachable(config: ModelConfig) -> ModelConfig:
 
 def keys_of_run(name: str, reports: Path) -> list[RequestKey]:
     """The keys of a run's requests; none where there is no such run."""
-    from ..report.recorded import read_keys
-    from ..report.run import find_run
+    from ..report.run import find_run, read_keys
 
     try:
         folder = find_run(name, reports)

@@ -14,7 +14,7 @@ from ..errors import RunError
 from ..outcome import LOST, Outcome
 from ..probe import RequestKey
 from ..rows import unique
-from .run import KEYS, RUN, read_outcomes, read_run
+from .run import RUN, read_keys, read_outcomes, read_run
 
 EACH = "*"
 SHAPE: dict[str, Any] = {
@@ -65,30 +65,6 @@ def _check(value: Any, shape: Any, place: str) -> None:
         for name in value if EACH in shape else shape:
             if value.get(name) is not None:
                 _check(value[name], shape.get(EACH, shape.get(name)), f"{place}{name}: ")
-
-
-def read_keys(folder: Path) -> list[str]:
-    """The keys of all requests of a run; none where it has no keys.txt.
-
-    Raises:
-        RunError: a line is no key.
-    """
-    path = folder / KEYS
-    try:
-        lines = path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise RunError(f"{path}: cannot be read ({error.strerror}); restore it, or run again with the same run id") from None
-    keys = []
-    for number, line in enumerate(lines, 1):
-        try:
-            if line:
-                keys.append(str(RequestKey.parse(line.decode("utf-8"))))
-        except ValueError as error:
-            raise RunError(f"{path}:{number}: not the key of a request ({error}); delete the line, or run again with the "
-                           "same run id") from None
-    return keys
 
 
 def lost_outcomes(expected: Iterable[str], outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -21,6 +21,7 @@ from typing import Any
 
 from ..errors import RunError, near
 from ..outcome import LOST, STATUSES, Outcome
+from ..probe import RequestKey
 
 SCHEMA = 1
 """Version of run.json and of the rows; a reader takes its own version and older ones."""
@@ -101,9 +102,34 @@ def begin_run(folder: Path, run: Mapping[str, Any], keys: Iterable[str]) -> None
         run = {**old, **run, "started": old.get("started", run.get("started")), "specs": {**old["specs"], **run["specs"]},
                "models": {**old["models"], **run["models"]}, "selection": _wider(old.get("selection"), run.get("selection")),
                "notes": list(dict.fromkeys((*old.get("notes", ()), *notes)))}
-        with contextlib.suppress(FileNotFoundError):
-            keys = dict.fromkeys(((folder / KEYS).read_text("utf-8")).split("\n") + list(keys))
-    write_run(folder, run, filter(None, keys))
+        keys = dict.fromkeys((*read_keys(folder, repair=True), *keys))
+    write_run(folder, run, keys)
+
+
+def read_keys(folder: Path, *, repair: bool = False) -> list[str]:
+    """The keys of all requests of a run; none where it has no keys.txt. To ``repair`` leaves out lines that are no key.
+
+    Raises:
+        RunError: a line is no key.
+    """
+    path = folder / KEYS
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror}); restore it, or run again with the same run id") from None
+    keys = []
+    for number, line in enumerate(lines, 1):
+        try:
+            if line:
+                keys.append(str(RequestKey.parse(line.decode("utf-8"))))
+        except ValueError as error:
+            if repair:
+                continue
+            raise RunError(f"{path}:{number}: not the key of a request ({error}); delete the line, or run again with the "
+                           "same run id") from None
+    return keys
 
 
 def _wider(old: Any, new: Any) -> Any:

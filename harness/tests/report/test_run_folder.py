@@ -9,10 +9,22 @@ from hypothesis import strategies as st
 
 from harness.errors import RunError
 from harness.outcome import LOST, Outcome
+from harness.probe import RequestKey
 from harness.report.decisions import Profile
 from harness.report.publish import publish
 from harness.report.recorded import Recorded, load, lost_outcomes, merge
-from harness.report.run import KEYS, OUTCOMES, RUN, OutcomeLog, find_run, read_outcomes, read_run, write_run
+from harness.report.run import (
+    KEYS,
+    OUTCOMES,
+    RUN,
+    OutcomeLog,
+    begin_run,
+    find_run,
+    read_keys,
+    read_outcomes,
+    read_run,
+    write_run,
+)
 from harness.tests.validity.synthetic import answered, oracle, row
 
 
@@ -268,3 +280,12 @@ def test_whatever_stands_in_the_file_is_read_or_is_a_run_error(tmp_path, data, c
     (folder / OUTCOMES).write_bytes(json.dumps({**row().to_row(), **changes}).encode() + b"\n" + data)
     with contextlib.suppress(RunError):
         write_report(folder, load(folder).outcomes, {**ABOUT, "resamples": 2})
+
+
+def test_a_run_with_a_damaged_line_among_its_keys_is_repaired_by_the_session_that_completes_it(tmp_path):
+    first, second = (str(RequestKey("s", "compare", f"i{k}", "v0", "table_nm", "plain", 0, "m")) for k in (0, 1))
+    begin_run(tmp_path / "r", {**ABOUT, "models": {}}, [first])
+    with (tmp_path / "r" / "keys.txt").open("ab") as file:
+        file.write(b"\xff\xfe torn\n")
+    begin_run(tmp_path / "r", {**ABOUT, "models": {}}, [second])
+    assert [first, second] == read_keys(tmp_path / "r")
